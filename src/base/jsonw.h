@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* jansson has functions of these two names, and would call ours instead of its own if the program exported them.
+ * A file that uses both includes <jansson.h> before this header. */
+#define json_object jsonw_object
+#define json_array jsonw_array
+
 struct json {
     FILE *out;      /* borrowed */
     bool pretty;
