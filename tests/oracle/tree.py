@@ -1,0 +1,413 @@
+"""A tree of files for the loader: how it lies on disk, how the two answers are got, how they differ.
+
+A tree is JSON: `@` in any string stands for the tree's folder.
+
+    files    [{path, kind, ...}]   elf (spec), link (to), hardlink (to), dir, fifo, bytes (hex), exe (patch), ldconfig (dirs)
+             each may have mode; a path outside the tree lies in a system folder
+    env      {name: value}
+    cwd      folder the program runs in;  other_cwd: ortfit is started elsewhere and told by --cwd
+    exe      path of the program; None = the plain one
+    file     what is opened;  lazy;  caller;  preloads [[l|g, name], ...]
+    cache    None | dictionary of cachewriter | {ldconfig: [dirs]}
+"""
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import time
+
+import cachewriter
+import elfwriter
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TIMEOUT_S = 5
+HANG_S = 1
+PLACE_RPATH = "ORTFIT_RUNPATH_" + "x" * 500
+PLACE_NEEDED = "ORTFIT_NEEDED_" + "x" * 100
+IGNORED_TAG = 0x60000042
+NOBODY = 65534
+
+
+def subst(obj, top):
+    if isinstance(obj, str):
+        return obj.replace("@", top)
+    if isinstance(obj, list):
+        return [subst(o, top) for o in obj]
+    if isinstance(obj, dict):
+        return {k: subst(v, top) for k, v in obj.items()}
+    return obj
+
+
+class Setting:
+    """Where trees are made: a folder of our own, and what of the system can be stood in for."""
+
+    def __init__(self, base, ortfit):
+        self.base, self.ortfit = base, ortfit
+        self.top = os.path.join(base, "t")
+        self.harness = os.path.join(base, "bin", "oracle")
+        self.template = os.path.join(base, "bin", "template")
+        self.cache = False     # /etc/ld.so.cache is ours
+        self.system = False    # the system folders can be written to, harmlessly
+        self.modes = False     # permission bits mean something (not root)
+        self.missing = []
+        self.libc = ctypes.CDLL(None, use_errno=True)
+
+    def mount(self, source, target, fstype, flags, data=None):
+        r = self.libc.mount(source.encode(), target.encode(), fstype and fstype.encode(), flags,
+                            data and data.encode())
+        if r != 0:
+            raise OSError(ctypes.get_errno(), "mount " + target)
+
+    def isolate(self):
+        """A mount namespace with a tmpfs, our own cache, and a layer over /usr/lib."""
+        CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
+        MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+        os.makedirs(self.base, exist_ok=True)
+        uid, gid = os.getuid(), os.getgid()
+        flags = CLONE_NEWNS if uid == 0 else CLONE_NEWNS | CLONE_NEWUSER
+        if self.libc.unshare(flags) != 0:
+            self.missing.append("no mount namespace (%s): no ld.so.cache of our own, nothing in "
+                                "the system folders" % os.strerror(ctypes.get_errno()))
+            return
+        try:
+            if uid != 0:
+                with open("/proc/self/setgroups", "w") as f:
+                    f.write("deny")
+                with open("/proc/self/uid_map", "w") as f:
+                    f.write("0 %d 1" % uid)
+                with open("/proc/self/gid_map", "w") as f:
+                    f.write("0 %d 1" % gid)
+            self.mount("none", "/", None, MS_REC | MS_PRIVATE)
+            self.mount("tmpfs", self.base, "tmpfs", 0, "mode=0755")
+            cache = os.path.join(self.base, "cache")
+            shutil.copy("/etc/ld.so.cache", cache)
+            self.mount(cache, "/etc/ld.so.cache", None, MS_BIND)
+            self.cache = True
+            up, work = os.path.join(self.base, "up"), os.path.join(self.base, "work")
+            os.makedirs(up)
+            os.makedirs(work)
+            extra = ",userxattr" if uid != 0 else ""
+            self.mount("overlay", "/usr/lib", "overlay", 0,
+                       "lowerdir=/usr/lib,upperdir=%s,workdir=%s%s" % (up, work, extra))
+            os.chmod("/usr/lib", 0o777)
+            os.chmod("/usr/lib/x86_64-linux-gnu", 0o777)
+            self.system = True
+        except OSError as e:
+            self.missing.append("%s: %s" % (e.strerror, "the trees do without it"))
+
+    def drop(self):
+        """Become nobody, so that permission bits count."""
+        if os.getuid() != 0 or self.libc.getuid() != 0:
+            self.modes = os.getuid() != 0
+            return
+        if not self.cache:
+            self.missing.append("root without a namespace: permission bits are not tested")
+            return
+        try:
+            for p in (self.base, os.path.join(self.base, "cache")):
+                os.chown(p, NOBODY, NOBODY)
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            self.modes = True
+        except OSError as e:
+            self.missing.append("cannot become another user: " + e.strerror)
+
+    def prepare(self, bindir):
+        shutil.rmtree(os.path.join(self.base, "bin"), ignore_errors=True)
+        shutil.copytree(bindir, os.path.join(self.base, "bin"))
+        with open(self.template, "rb") as f:
+            self.template_bytes = f.read()
+
+
+def compile_harness(bindir, cc="gcc"):
+    """The plain program and the one whose dynamic section is patched for each tree."""
+    os.makedirs(bindir, exist_ok=True)
+    src = os.path.join(HERE, "harness.c")
+    stub = os.path.join(bindir, "libstub.so")
+    run = lambda *a: subprocess.run([cc, "-O1", *a], check=True)
+    run("-o", os.path.join(bindir, "oracle"), src)
+    run("-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", stub, "-Wl,-soname," + PLACE_NEEDED)
+    run("-o", os.path.join(bindir, "template"), src, "-Wl,--no-as-needed", stub,
+        "-Wl,-rpath," + PLACE_RPATH, "-Wl,--enable-new-dtags")
+
+
+def patch_exe(data, patch):
+    """The template with other RPATH, RUNPATH, NEEDED, and flags."""
+    out = bytearray(data)
+    U = elfwriter.struct.unpack_from
+    phoff, = U("<Q", out, 32)
+    phnum, = U("<H", out, 56)
+    loads, dyn = [], None
+    for i in range(phnum):
+        typ, _, off, vaddr, _, filesz, _, _ = U("<IIQQQQQQ", out, phoff + 56 * i)
+        if typ == 1:
+            loads.append((vaddr, off, filesz))
+        elif typ == 2:
+            dyn = off
+    tags, pos = {}, dyn
+    while True:
+        tag, val = U("<QQ", out, pos)
+        tags.setdefault(tag, []).append((pos, val))
+        if tag == 0:
+            break
+        pos += 16
+    vaddr = tags[elfwriter.DT["STRTAB"]][0][1]
+    strtab = next(o + vaddr - v for v, o, n in loads if v <= vaddr < v + n)
+
+    def put(entry, tag, text, room):
+        at, val = entry
+        if text is None:
+            elfwriter.struct.pack_into("<Q", out, at, IGNORED_TAG)
+            return
+        raw = text.encode()
+        assert len(raw) <= room, "path too long for the template"
+        elfwriter.struct.pack_into("<Q", out, at, tag)
+        out[strtab + val:strtab + val + len(raw) + 1] = raw + b"\0"
+
+    runpath = tags[elfwriter.DT["RUNPATH"]][0]
+    if patch.get("rpath") is not None:
+        put(runpath, elfwriter.DT["RPATH"], patch["rpath"], len(PLACE_RPATH))
+    else:
+        put(runpath, elfwriter.DT["RUNPATH"], patch.get("runpath"), len(PLACE_RPATH))
+    needed = next(e for e in tags[1] if out[strtab + e[1]:].startswith(b"ORTFIT_NEEDED"))
+    put(needed, 1, patch.get("needed"), len(PLACE_NEEDED))
+    if patch.get("flags_1"):
+        at, val = tags[elfwriter.DT["FLAGS_1"]][0]
+        elfwriter.struct.pack_into("<Q", out, at + 8, val | patch["flags_1"])
+    return bytes(out)
+
+
+def _make(setting, f, top, elf):
+    path = subst(f["path"], top)
+    path = path if path.startswith("/") else os.path.join(top, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    kind = f["kind"]
+    if kind == "link":
+        os.symlink(subst(f["to"], top), path)
+    elif kind == "hardlink":
+        to = subst(f["to"], top)
+        os.link(to if to.startswith("/") else os.path.join(top, to), path)
+    elif kind == "dir":
+        os.makedirs(path, exist_ok=True)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        if kind == "elf":
+            data = elf(subst(f["elf"], top))
+        elif kind == "exe":
+            data = patch_exe(setting.template_bytes, subst(f.get("patch", {}), top))
+        else:
+            data = bytes.fromhex(f["hex"])
+        with open(path, "wb") as out:
+            out.write(data)
+        if kind == "exe":
+            os.chmod(path, 0o755)
+    return path
+
+
+def write_cache(setting, tree, top):
+    cache = tree.get("cache") or {"format": "new", "entries": []}
+    if cache.get("ldconfig") is not None:
+        conf, out = os.path.join(top, "ld.so.conf"), os.path.join(top, "ld.so.cache")
+        with open(conf, "w") as f:
+            f.write("".join(subst(d, top) + "\n" for d in cache["ldconfig"]))
+        r = subprocess.run(["/sbin/ldconfig", "-X", "-C", out, "-f", conf],
+                           capture_output=True, env={})
+        data = b""
+        if r.returncode == 0 and os.path.exists(out):
+            with open(out, "rb") as f:
+                data = f.read()
+    else:
+        data = cachewriter.build(subst(cache, top))
+    with open(os.path.join(setting.base, "cache"), "wb") as f:
+        f.write(data)
+
+
+def make(setting, tree, top=None, elf=elfwriter.build):
+    top = top or setting.top
+    os.makedirs(top, exist_ok=True)
+    late = []
+    for f in tree["files"]:
+        path = _make(setting, f, top, elf)
+        if f.get("mode") is not None:
+            late.append((path, f["mode"]))
+    if setting.cache:
+        write_cache(setting, tree, top)
+    for path, mode in late:
+        os.chmod(path, mode)
+
+
+def remove(setting, tree, top=None):
+    top = top or setting.top
+    for f in tree["files"]:
+        path = subst(f["path"], top)
+        if f.get("mode") is not None and f["kind"] == "dir":
+            full = path if path.startswith("/") else os.path.join(top, path)
+            if os.path.isdir(full) and not os.path.islink(full):
+                os.chmod(full, 0o755)
+        if path.startswith("/usr/"):
+            try:
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) \
+                    else os.unlink(path)
+            except OSError:
+                pass
+            parent = os.path.dirname(path)
+            if "hwcaps" in parent:
+                shutil.rmtree("/usr/lib/x86_64-linux-gnu/glibc-hwcaps", ignore_errors=True)
+    shutil.rmtree(top, ignore_errors=True)
+
+
+def spawn(argv, env, cwd, timeout_s=TIMEOUT_S):
+    """(status, stdout, stderr) of a child; status None = it did not end in time."""
+    out_r, out_w = os.pipe()
+    err_r, err_w = os.pipe()
+    os.chdir(cwd)
+    try:
+        pid = os.posix_spawn(argv[0], argv, env, setsigdef=[signal.SIGPIPE], file_actions=[
+            (os.POSIX_SPAWN_DUP2, out_w, 1), (os.POSIX_SPAWN_DUP2, err_w, 2)])
+    finally:
+        os.chdir("/")
+        os.close(out_w)
+        os.close(err_w)
+    data = {out_r: [], err_r: []}
+    end = time.monotonic() + timeout_s
+    open_fds = [out_r, err_r]
+    while open_fds:
+        ready, _, _ = select.select(open_fds, [], [], max(0, end - time.monotonic()))
+        if not ready:
+            break
+        for fd in ready:
+            chunk = os.read(fd, 65536)
+            if chunk:
+                data[fd].append(chunk)
+            else:
+                open_fds.remove(fd)
+    hung = bool(open_fds)
+    if hung:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(out_r)
+    os.close(err_r)
+    text = [b"".join(data[fd]).decode("utf-8", "surrogateescape") for fd in (out_r, err_r)]
+    return None if hung else status, text[0], text[1]
+
+
+def environment(tree, top):
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    env.update(subst(tree.get("env") or {}, top))
+    return env
+
+
+def run_oracle(setting, tree, top=None):
+    """{"verdict": ok|fail|abort|hang|nostart, "error", "map", "preloads"}"""
+    top = top or setting.top
+    t = subst({k: tree.get(k) for k in ("exe", "file", "caller", "preloads", "cwd")}, top)
+    argv = [t["exe"] or setting.harness]
+    if tree.get("lazy"):
+        argv.append("-l")
+    for kind, name in t["preloads"] or []:
+        argv += ["-g" if kind == "g" else "-p", name]
+    if t["caller"]:
+        argv += ["-c", t["caller"]]
+    argv += ["--", t["file"]]
+    cwd = os.path.join(top, t["cwd"] or ".")
+    if "/" in argv[0] and not argv[0].startswith("/"):
+        argv[0] = os.path.join(cwd, argv[0])
+    fifo = any(f["kind"] == "fifo" for f in tree["files"])
+    status, out, err = spawn(argv, environment(tree, top), cwd, HANG_S if fifo else TIMEOUT_S)
+    res = {"verdict": "nostart", "error": None, "map": [], "preloads": [], "stderr": err}
+    started = False
+    for row in out.splitlines():
+        key, _, text = row.partition(" ")
+        if key == "S":
+            started = True
+        elif key == "P":
+            res["preloads"].append(text)
+        elif key == "M":
+            res["map"].append(text)
+        elif key == "C" or (key == "R" and text != "ok"):
+            res.update(verdict="fail", error=text, map=[])
+        elif key == "R":
+            res["verdict"] = "ok"
+    if not started:
+        return res
+    if status is None:
+        res.update(verdict="hang", map=[])
+    elif os.WIFSIGNALED(status):
+        res.update(verdict="abort", map=[], error="signal %d" % os.WTERMSIG(status))
+    elif os.WEXITSTATUS(status) not in (0, 1):
+        res.update(verdict="abort", map=[], error=err.strip() or
+                   "exit %d" % os.WEXITSTATUS(status))
+    return res
+
+
+def ortfit_argv(setting, tree, top=None):
+    top = top or setting.top
+    t = subst({k: tree.get(k) for k in ("exe", "file", "caller", "preloads", "cwd", "options")},
+              top)
+    argv = [setting.ortfit, "loads", t["file"], "--format", "json"]
+    if tree.get("lazy"):
+        argv.append("--lazy")
+    if t["exe"]:
+        argv += ["--exe", t["exe"]]
+    for kind, name in t["preloads"] or []:
+        argv += ["--preload-global" if kind == "g" else "--preload", name]
+    if t["caller"]:
+        argv += ["--caller", t["caller"]]
+    cwd = os.path.join(top, t["cwd"] or ".")
+    if tree.get("other_cwd"):
+        argv += ["--cwd", cwd]
+        cwd = "/"
+    return argv + (t["options"] or []), cwd
+
+
+def run_ortfit(setting, tree, top=None):
+    argv, cwd = ortfit_argv(setting, tree, top)
+    status, out, err = spawn(argv, environment(tree, top or setting.top), cwd)
+    if status is None:
+        return {"broken": "did not end in %d s" % TIMEOUT_S}
+    code = os.waitstatus_to_exitcode(status)
+    try:
+        doc = json.loads(out)
+    except ValueError:
+        return {"broken": "exit %d, no JSON: %r %r" % (code, out[:200], err[:300])}
+    return {"code": code, "doc": doc}
+
+
+def differ(oracle, answer):
+    """None, or in which of verdict, text, map order the two disagree."""
+    if oracle["verdict"] == "nostart":
+        return None
+    if "broken" in answer:
+        return answer["broken"]
+    doc, code = answer["doc"], answer["code"]
+    if doc.get("schema") != 1 or doc.get("verb") != "loads":
+        return "not a loads document: %r" % (doc,)
+    loads = oracle["verdict"] == "ok"
+    if doc.get("would_load") is not loads:
+        return "verdict"
+    if code != (0 if loads else 1):
+        return "exit code %d" % code
+    error = doc.get("error")
+    if oracle["verdict"] == "fail" and error != oracle["error"]:
+        return "text"
+    if loads and error is not None:
+        return "text"
+    if oracle["verdict"] in ("abort", "hang") and \
+            not (isinstance(error, str) and error.startswith("the loader would ")):
+        return "text"
+    if doc.get("map") != oracle["map"]:
+        return "map"
+    return None
+
+
+def is_plain_file(path):
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
