@@ -102,10 +102,10 @@ class Places:
             if os.path.exists(os.path.join(d, "libcuda.so.1")):
                 raise CannotRun(f"{d} has an NVIDIA driver, which no namespace hides")
         extra = []
-        if kind == "cu13":
-            extra = nvidia_dirs(self.env("E2"))
-        elif kind == "drv":
-            extra = [self.driver_dir()]
+        if kind.startswith("cu13"):
+            extra += nvidia_dirs(self.env("E2"))
+        if kind.endswith("drv"):
+            extra.append(self.driver_dir())
         conf = os.path.join(self.work, kind + ".conf")
         out = os.path.join(self.work, kind + ".cache")
         with open(conf, "w", encoding="utf-8") as f:
