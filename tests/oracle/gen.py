@@ -658,6 +658,28 @@ def draw(t):
     return NOISE[0][0]
 
 
+def possible(files):
+    """The files without those that cannot lie beside the ones before them."""
+    kept, folders = {}, set()
+    for f in files:
+        if f["path"].startswith("/lib/"):
+            f["path"] = "/usr" + f["path"]
+        path = f["path"]
+        parents = [path[:i] for i, c in enumerate(path) if c == "/" and i]
+        if any(p in kept for p in parents) or path in kept:
+            continue
+        if path in folders and f["kind"] != "dir":
+            continue
+        if f["kind"] == "hardlink" and kept.get(f["to"], {}).get("kind") != "elf":
+            continue
+        if f["kind"] == "dir":
+            folders.add(path)
+        else:
+            kept[path] = f
+        folders.update(parents)
+        yield f
+
+
 def generate(rng, setting):
     t = Tree(rng, setting)
     t.cache_form, t.ldconfig = {}, None
@@ -685,7 +707,10 @@ def generate(rng, setting):
         if t.p(0.15):
             t.files.append({"path": "elsewhere/prog", "kind": "link", "to": "@/" + where})
             tree["exe"] = "@/elsewhere/prog"
-    tree["files"] = t.files
+    tree["files"] = list(possible(t.files))
+    for f in tree["files"]:
+        if f["path"] == tree["cwd"]:
+            f.pop("mode", None)
     tree["env"] = t.env
     tree["preloads"] = t.preloads
     if t.ldconfig is not None:
