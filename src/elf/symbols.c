@@ -1,0 +1,351 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "elf/dynamic.h"
+
+uint32_t elf_hash_gnu(const char *name)
+{
+    uint32_t h = 5381;
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+        h = h * 33 + *c;
+    return h;
+}
+
+uint32_t elf_hash_sysv(const char *name)
+{
+    uint32_t h = 0;
+    for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+        h = (h << 4) + *c;
+        h ^= (h >> 24) & 0xf0;
+    }
+    return h & 0x0fffffff;
+}
+
+const char *dynamic_string(const struct elf_symbols *s, uint64_t offset)
+{
+    if (offset >= s->strings.left)
+        return NULL;
+    return span_string(s->strings, (size_t)offset);
+}
+
+static bool symbol_at(const struct elf_symbols *s, uint32_t i, Elf64_Sym *ret)
+{
+    return span_copy(s->symbols, (size_t)i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+static bool u32_at(struct span s, uint64_t i, uint32_t *ret)
+{
+    return span_copy(s, (size_t)i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+static bool visible(const Elf64_Sym *sym)
+{
+    unsigned v = ELF64_ST_VISIBILITY(sym->st_other);
+    return v != STV_HIDDEN && v != STV_INTERNAL;
+}
+
+static bool bound(const Elf64_Sym *sym)
+{
+    unsigned b = ELF64_ST_BIND(sym->st_info);
+    return b == STB_GLOBAL || b == STB_WEAK || b == STB_GNU_UNIQUE;
+}
+
+/* One lookup in one file. */
+struct lookup {
+    const char *name;
+    size_t name_len;
+    const char *version; /* NULL: none wanted */
+    uint32_t version_hash;
+    unsigned others; /* versioned definitions met while no version is wanted */
+    Elf64_Sym other;
+};
+
+enum match { MATCH_NO, MATCH_YES, MATCH_BROKEN };
+
+static const unsigned allowed_types = 1u << STT_NOTYPE | 1u << STT_OBJECT | 1u << STT_FUNC | 1u << STT_COMMON |
+                                      1u << STT_TLS | 1u << STT_GNU_IFUNC;
+
+/* Is this the version that the lookup wants? */
+static bool version_fits(const struct elf_symbols *s, struct lookup *l, const Elf64_Sym *sym, uint16_t versym)
+{
+    static const struct version none;
+    unsigned index = versym & 0x7fff;
+    if (!l->version) {
+        if (index < 3)
+            return true;
+        /* A single versioned definition will do when there is no other. */
+        if (!(versym & 0x8000) && l->others++ == 0)
+            l->other = *sym;
+        return false;
+    }
+    const struct version *v = index < s->n_versions ? &s->versions[index] : &none;
+    if (v->hash == l->version_hash && v->name && strcmp(v->name, l->version) == 0)
+        return true;
+    return v->hash == 0 && !(versym & 0x8000);
+}
+
+static enum match check(const struct elf_symbols *s, struct lookup *l, uint32_t i, Elf64_Sym *sym)
+{
+    if (!symbol_at(s, i, sym))
+        return MATCH_BROKEN;
+    unsigned type = ELF64_ST_TYPE(sym->st_info);
+    if (sym->st_value == 0 && sym->st_shndx != SHN_ABS && type != STT_TLS)
+        return MATCH_NO;
+    if (sym->st_shndx == SHN_UNDEF || !(allowed_types >> type & 1))
+        return MATCH_NO;
+    struct span name;
+    if (!span_part(s->strings, sym->st_name, l->name_len + 1, &name)) {
+        if (!dynamic_string(s, sym->st_name))
+            return MATCH_BROKEN;
+        return MATCH_NO;
+    }
+    if (memcmp(name.at, l->name, l->name_len + 1) != 0)
+        return MATCH_NO;
+    if (s->n_versions == 0 || !s->dyn.has[DYN_VERSYM])
+        return MATCH_YES;
+    uint16_t versym;
+    if (!span_copy(s->versym, (size_t)i * 2, &versym, sizeof(versym)))
+        return MATCH_BROKEN;
+    return version_fits(s, l, sym, versym) ? MATCH_YES : MATCH_NO;
+}
+
+static enum match find_gnu(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret)
+{
+    uint64_t word;
+    uint32_t at;
+    if (!span_copy(s->bloom, (size_t)(hash / 64 & (s->n_bloom - 1)) * 8, &word, sizeof(word)))
+        return MATCH_BROKEN;
+    if (!(word >> (hash & 63) & word >> (hash >> (s->bloom_shift & 31) & 63) & 1))
+        return MATCH_NO;
+    if (!u32_at(s->buckets, hash % s->n_buckets, &at))
+        return MATCH_BROKEN;
+    if (at == 0)
+        return MATCH_NO;
+    if (at < s->first_hashed)
+        return MATCH_BROKEN;
+    /* Ends at the latest where the chains' segment does. */
+    for (uint32_t h; u32_at(s->chains, at - s->first_hashed, &h); at++) {
+        if ((h ^ hash) >> 1 == 0) {
+            enum match m = check(s, l, at, ret);
+            if (m != MATCH_NO)
+                return m;
+        }
+        if (h & 1)
+            return MATCH_NO;
+        if (at == UINT32_MAX)
+            break;
+    }
+    return MATCH_BROKEN;
+}
+
+static enum match find_sysv(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret)
+{
+    uint32_t at;
+    if (!u32_at(s->buckets, hash % s->n_buckets, &at))
+        return MATCH_BROKEN;
+    /* A chain with a loop in it never ends for the loader; one longer than the table has one. */
+    for (size_t steps = s->chains.left / 4 + 1; at != STN_UNDEF; steps--) {
+        enum match m = check(s, l, at, ret);
+        if (m != MATCH_NO)
+            return m;
+        if (steps == 0 || !u32_at(s->chains, at, &at))
+            return MATCH_BROKEN;
+    }
+    return MATCH_NO;
+}
+
+static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uint32_t hash)
+{
+    if (s->n_buckets == 0)
+        return ELF_NO;
+    Elf64_Sym sym;
+    enum match m = s->gnu_hash ? find_gnu(s, l, hash, &sym) : find_sysv(s, l, elf_hash_sysv(l->name), &sym);
+    if (m == MATCH_BROKEN || s->image.shrunk)
+        return ELF_UNKNOWN;
+    if (m == MATCH_NO) {
+        if (l->others != 1)
+            return ELF_NO;
+        sym = l->other;
+    }
+    return visible(&sym) && bound(&sym) ? ELF_YES : ELF_NO;
+}
+
+enum elf_answer elf_defines(const struct elf *elf, const char *name, const char *version)
+{
+    struct elf_symbols *s = elf->symbols;
+    if (!s)
+        return ELF_UNKNOWN;
+    versions_read(s);
+    struct lookup l = {
+        .name = name,
+        .name_len = strlen(name),
+        .version = version,
+        .version_hash = version ? elf_hash_sysv(version) : 0,
+    };
+    return answer(s, &l, elf_hash_gnu(name));
+}
+
+enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u)
+{
+    struct elf_symbols *s = elf->symbols;
+    if (!s)
+        return ELF_UNKNOWN;
+    versions_read(s);
+    struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash };
+    return answer(s, &l, u->hash);
+}
+
+struct range {
+    struct span bytes;
+    bool lazy;
+};
+
+/* The relocations in the loader's order: DT_RELA behind its relative part, then DT_JMPREL. */
+static size_t ranges(const struct elf_symbols *s, struct range ret[2])
+{
+    const struct dynamic *d = &s->dyn;
+    size_t n = 0;
+    if (d->has[DYN_RELA] && d->value[DYN_RELA] != 0 && d->has[DYN_RELASZ]) {
+        uint64_t relative = d->has[DYN_RELACOUNT] ? d->value[DYN_RELACOUNT] : 0;
+        uint64_t size = d->value[DYN_RELASZ];
+        struct span all, part;
+        (void)image_at(&s->image, d->value[DYN_RELA], &all);
+        uint64_t skip = relative > size / sizeof(Elf64_Rela) ? size : relative * sizeof(Elf64_Rela);
+        if (size > all.left)
+            size = all.left;
+        if (skip < size && span_part(all, (size_t)skip, (size_t)(size - skip), &part))
+            ret[n++] = (struct range){ part, false };
+    }
+    if (d->has[DYN_PLTREL] && d->has[DYN_JMPREL] && d->has[DYN_PLTRELSZ]) {
+        struct span all;
+        (void)image_at(&s->image, d->value[DYN_JMPREL], &all);
+        if (all.left > d->value[DYN_PLTRELSZ])
+            all.left = (size_t)d->value[DYN_PLTRELSZ];
+        ret[n++] = (struct range){ all, true };
+    }
+    return n;
+}
+
+static bool rela_at(struct span s, size_t i, Elf64_Rela *ret)
+{
+    return span_copy(s, i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+/* How many symbols can be undefined ones: those before the hashed ones, else all that DT_HASH counts, else as many
+ * as relocations name. */
+static uint32_t undefined_end(const struct elf_symbols *s)
+{
+    uint64_t most = s->symbols.left / sizeof(Elf64_Sym);
+    uint64_t n = 0;
+    if (s->gnu_hash && s->n_buckets > 1 && s->first_hashed > 1) {
+        n = s->first_hashed;
+    } else if (s->n_chain > 0) {
+        n = s->n_chain;
+    } else {
+        struct range range[2];
+        size_t n_ranges = ranges(s, range);
+        Elf64_Rela rela;
+        for (size_t r = 0; r < n_ranges; r++)
+            for (size_t i = 0; rela_at(range[r].bytes, i, &rela); i++)
+                if (ELF64_R_SYM(rela.r_info) >= n)
+                    n = ELF64_R_SYM(rela.r_info) + 1;
+    }
+    return (uint32_t)(n < most ? n : most);
+}
+
+static struct version version_of(const struct elf_symbols *s, uint32_t i)
+{
+    uint16_t versym;
+    if (!s->dyn.has[DYN_VERSYM] || !span_copy(s->versym, (size_t)i * 2, &versym, sizeof(versym)) ||
+        (versym & 0x7fff) >= s->n_versions)
+        return (struct version){ 0 };
+    return s->versions[versym & 0x7fff];
+}
+
+static void undefs_read(struct elf_symbols *s)
+{
+    if (s->undefs_read)
+        return;
+    s->undefs_read = true;
+    versions_read(s);
+
+    struct {
+        VEC(struct elf_undef);
+    } list = { 0 };
+    uint32_t end = undefined_end(s);
+    s->undef_of = xcalloc((size_t)end + 1, sizeof(*s->undef_of));
+    s->n_undef_of = end;
+    Elf64_Sym sym;
+    for (uint32_t i = 1; i < end && symbol_at(s, i, &sym); i++) {
+        if (sym.st_shndx != SHN_UNDEF || sym.st_name == 0 || !bound(&sym) || !visible(&sym))
+            continue;
+        const char *name = dynamic_string(s, sym.st_name);
+        if (!name)
+            continue;
+        struct version v = version_of(s, i);
+        vec_push(&list, (struct elf_undef){
+                            .name = name,
+                            .version = v.hash ? v.name : NULL,
+                            .version_file = v.hash ? v.file : NULL,
+                            .weak = ELF64_ST_BIND(sym.st_info) == STB_WEAK,
+                            .name_len = strlen(name),
+                            .hash = elf_hash_gnu(name),
+                            .version_hash = v.hash,
+                        });
+        s->undef_of[i] = (uint32_t)list.n;
+    }
+    s->undefs = list.at;
+    s->n_undefs = list.n;
+}
+
+size_t elf_undefs(const struct elf *elf, const struct elf_undef **ret)
+{
+    *ret = NULL;
+    if (!elf->symbols)
+        return 0;
+    undefs_read(elf->symbols);
+    *ret = elf->symbols->undefs;
+    return elf->symbols->n_undefs;
+}
+
+/* Does this relocation look a symbol up? */
+static bool looks_up(uint32_t type, bool lazy)
+{
+    if (lazy)
+        return type == R_X86_64_TLSDESC;
+    return type != R_X86_64_NONE && type != R_X86_64_RELATIVE && type != R_X86_64_RELATIVE64 &&
+           type != R_X86_64_IRELATIVE;
+}
+
+const struct elf_undef *elf_first_unresolved(const struct elf *elf, bool lazy,
+                                             bool (*missing)(void *ctx, const struct elf_undef *u), void *ctx)
+{
+    const struct elf_undef *undefs;
+    size_t n = elf_undefs(elf, &undefs);
+    struct elf_symbols *s = elf->symbols;
+    size_t n_missing = 0;
+    unsigned char *is_missing = xcalloc(n + 1, 1);
+    for (size_t i = 0; i < n; i++)
+        if (missing(ctx, &undefs[i])) {
+            is_missing[i] = 1;
+            n_missing++;
+        }
+
+    const struct elf_undef *found = NULL;
+    struct range range[2];
+    size_t n_ranges = n_missing ? ranges(s, range) : 0;
+    lazy = lazy && !elf->bind_now;
+    for (size_t r = 0; r < n_ranges && !found; r++) {
+        Elf64_Rela rela;
+        for (size_t i = 0; rela_at(range[r].bytes, i, &rela) && !found; i++) {
+            uint64_t sym = ELF64_R_SYM(rela.r_info);
+            if (sym >= s->n_undef_of || s->undef_of[sym] == 0 || !is_missing[s->undef_of[sym] - 1])
+                continue;
+            if (looks_up((uint32_t)ELF64_R_TYPE(rela.r_info), range[r].lazy && lazy))
+                found = &undefs[s->undef_of[sym] - 1];
+        }
+    }
+    free(is_missing);
+    return found;
+}
