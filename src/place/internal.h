@@ -1,0 +1,105 @@
+/* Inside src/place: the table of what was asked and the two ways of asking (live, root). */
+#ifndef ORTFIT_PLACE_INTERNAL_H
+#define ORTFIT_PLACE_INTERNAL_H
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "place/place.h"
+
+/* FNV-1a, in place of uthash's own, which falls through its cases unmarked. */
+static inline unsigned place_hash(const void *key, size_t n)
+{
+    unsigned h = 2166136261u;
+    for (const unsigned char *s = key, *end = s + n; s < end; s++)
+        h = (h ^ *s) * 16777619u;
+    return h;
+}
+#define HASH_FUNCTION(key, n, h) ((h) = place_hash((key), (n)))
+#include <uthash.h>
+
+/* The answer of readlink, realpath and sha256. */
+struct name_answer {
+    enum known known;
+    int error;
+    const char *name; /* PRESENT only */
+};
+
+struct sha_answer {
+    struct name_answer digest;
+    uint64_t max_bytes; /* of the call that was answered; a larger limit asks again */
+};
+
+/* Everything asked about one path; NULL parts were not asked. */
+struct entry {
+    UT_hash_handle hh;
+    const char *path;
+    struct file_info *stat, *lstat;
+    struct name_answer *link, *real;
+    struct listing *list;
+    struct text *text[TEXT_PARTS];
+    struct place_elf *elf;
+    struct place_gpu_code *gpu;
+    struct sha_answer *sha;
+};
+
+struct env_entry {
+    UT_hash_handle hh;
+    const char *name, *value; /* value NULL: not set */
+};
+
+struct call_entry {
+    UT_hash_handle hh;
+    const char *name;
+    struct text text;
+};
+
+/* How a place reaches its files. Paths are absolute and shorter than PATH_MAX. NULL in a snapshot. */
+struct backing {
+    int (*open)(const struct place *p, const char *path, int flags); /* descriptor or -errno */
+    int (*stat)(const struct place *p, const char *path, bool follow, struct stat *ret); /* 0 or -errno */
+    int (*readlink)(const struct place *p, const char *path, char buf[PATH_MAX]);        /* 0 or -errno */
+    int (*realpath)(const struct place *p, const char *path, char buf[PATH_MAX]);        /* 0 or -errno */
+};
+
+struct place {
+    enum place_kind kind;
+    const struct backing *backing;
+    struct arena arena;
+    const char *name, *cwd;
+    int root_fd;  /* PLACE_ROOT, else -1 */
+    bool walker;  /* PLACE_ROOT: no openat2 here */
+    struct entry *entries;
+    struct env_entry *env;
+    struct call_entry *calls;
+    struct place_machine *machine; /* NULL until asked */
+};
+
+extern const struct backing place_backing_live;
+extern const struct backing place_backing_root;
+
+struct place *place_new(enum place_kind kind, const char *name);
+/* The entry of a path, made when new. NULL: the path is too long to exist. */
+struct entry *place_entry(struct place *p, const char *path);
+struct env_entry *place_env_entry(struct place *p, const char *name);
+struct call_entry *place_call_entry(struct place *p, const char *name);
+/* ENOENT and ENOTDIR mean absent, 0 present, others failed. */
+enum known place_known_of(int error);
+void place_fill_info(const struct stat *st, struct file_info *ret);
+
+/* Opens a regular file for reading; a descriptor or -errno. EISDIR for folders, EINVAL for what else is no file;
+ * a FIFO or device is never waited for nor read. */
+int place_open_regular(const struct place *p, const char *path, struct stat *ret);
+
+void place_read_text(struct place *p, int fd, uint64_t size_bytes, enum text_part part, struct text *ret);
+void place_read_list(struct place *p, const char *path, struct listing *ret);
+int place_sort_names(const void *a, const void *b); /* qsort order of struct dir_entry */
+void place_see_machine(struct place *p, struct place_machine *ret);
+/* 0 or -errno; hex gets 64 digits and NUL. */
+int place_digest(int fd, char hex[65]);
+
+/* Walks path inside root_fd component by component; never leaves it. With flags O_PATH|O_NOFOLLOW the last
+ * component may be a link. ret_real (or NULL) gets the resolved path. A descriptor or -errno. */
+int place_walk(int root_fd, const char *path, int flags, char *ret_real);
+
+#endif
