@@ -65,6 +65,11 @@ struct elf_undef {
     uint32_t hash, version_hash; /* so that elf_resolves need not hash again */
 };
 
+struct elf_filter {
+    bool optional;        /* DT_AUXILIARY: the loader goes on without it */
+    size_t needed_before; /* how many DT_NEEDED stand before it */
+};
+
 enum elf_exec_stack { ELF_STACK_UNSAID, ELF_STACK_PLAIN, ELF_STACK_EXEC };
 
 struct elf {
@@ -79,6 +84,7 @@ struct elf {
     const char *const *needed; /* DT_NEEDED in order */
     size_t n_needed;
     const char *const *filters; /* DT_AUXILIARY and DT_FILTER in order */
+    const struct elf_filter *filter_info; /* of each, what else there is to know */
     size_t n_filters;
     const struct elf_verneed *verneed;
     size_t n_verneed;

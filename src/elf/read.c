@@ -32,6 +32,9 @@ struct reader {
     bool has_dynamic, empty_dynamic, has_phdr;
     uint64_t phdr_address;
     struct names needed, filters;
+    struct {
+        VEC(struct elf_filter);
+    } filter_info;
 };
 
 static void set_problem(struct elf *elf, enum elf_problem p)
@@ -272,8 +275,10 @@ static bool collect_names(struct reader *r, struct span entries)
         name = own_string(r, name);
         if (needed)
             vec_push(&r->needed, name);
-        else
-            vec_push(&r->filters, name);
+        if (needed)
+            continue;
+        vec_push(&r->filters, name);
+        vec_push(&r->filter_info, (struct elf_filter){ dyn.d_tag == DT_AUXILIARY, r->needed.n });
     }
     return true;
 }
@@ -304,6 +309,10 @@ static enum elf_problem read_names(struct reader *r, struct span entries)
         memcpy((void *)(uintptr_t)elf->needed, r->needed.at, r->needed.n * sizeof(char *));
     if (r->filters.n)
         memcpy((void *)(uintptr_t)elf->filters, r->filters.at, r->filters.n * sizeof(char *));
+    struct elf_filter *info = arena_alloc(r->arena, (r->filters.n + 1) * sizeof(*info));
+    if (r->filters.n)
+        memcpy(info, r->filter_info.at, r->filters.n * sizeof(*info));
+    elf->filter_info = info;
     if (all)
         return ELF_FINE;
     uint64_t table = r->s->dyn.value[DYN_STRTAB];
@@ -579,6 +588,7 @@ int elf_read(int fd, struct arena *a, struct elf **ret, struct err *e)
     read_file(&r);
     vec_done(&r.needed);
     vec_done(&r.filters);
+    vec_done(&r.filter_info);
     if (elf->symbols->image.shrunk) {
         elf_done(elf);
         return err_set(e, ERR_READ, "the file became shorter while it was read");
