@@ -233,7 +233,7 @@ PH_DAMAGE = [{"0": {"align": 3}}, {"0": {"align": 0}}, {"0": {"align": 1 << 21}}
              {"1": {"vaddr": 5}}, {"1": {"offset": 7}}, {"1": {"align": 1 << 16}},
              {"dynamic": {"filesz": 0}}, {"dynamic": {"memsz": 0}},
              {"0": {"flags": 4}}, {"0": {"align": 1 << 46}},
-             {"0": {"type": 0}}, {"1": {"type": 0}}]
+             {"dynamic": {"align": 3}}]
 
 
 def damage(t, f=None):
@@ -601,7 +601,7 @@ def filters(t):
 def relocs(t):
     f = t.pick(t.copies())
     f["elf"].setdefault("relas", []).append(
-        {"type": t.pick([0, 8, 37, 38, 42, 99, 255, 0x1234, 16, 17, 32]), "plt": t.p(0.3)})
+        {"type": t.pick([0, 8, 36, 38, 42, 99, 255, 0x1234, 16, 17, 32, 5]), "plt": t.p(0.3)})
     if t.p(0.3):
         t.tree["lazy"] = not t.tree["lazy"]
 

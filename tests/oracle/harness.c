@@ -25,6 +25,8 @@
 
 enum { MAX_OWN = 64 };
 
+extern ElfW(Dyn) _DYNAMIC[]; /* glibc's link.h has it, musl's not */
+
 static void line(const char *key, const char *text)
 {
     char buf[8192];
