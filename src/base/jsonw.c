@@ -64,32 +64,32 @@ static void close_(struct json *j, char c)
     fputc(c, j->out);
 }
 
-void json_object(struct json *j)
+void json_obj(struct json *j)
 {
     open_(j, '{', false);
 }
 
-void json_object_inline(struct json *j)
+void json_obj_inline(struct json *j)
 {
     open_(j, '{', true);
 }
 
-void json_object_end(struct json *j)
+void json_obj_end(struct json *j)
 {
     close_(j, '}');
 }
 
-void json_array(struct json *j)
+void json_arr(struct json *j)
 {
     open_(j, '[', false);
 }
 
-void json_array_inline(struct json *j)
+void json_arr_inline(struct json *j)
 {
     open_(j, '[', true);
 }
 
-void json_array_end(struct json *j)
+void json_arr_end(struct json *j)
 {
     close_(j, ']');
 }
