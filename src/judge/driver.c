@@ -1,0 +1,305 @@
+/* The driver and the GPU: there, new enough, of one version, visible, and served by the code in the build. */
+#include "judge/judge.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "version/driver.h"
+
+static bool present(const struct fact *f)
+{
+    return f && f->known == KNOWN_PRESENT;
+}
+
+static void tell(const struct judgement *j, struct finding *f, const struct fact *fact, const char *what)
+{
+    if (!fact)
+        return;
+    static const char *const known[] = { "not looked at", "not there", "", "cannot be read" };
+    finding_evidence(j->out, f, what, present(fact) ? fact->value : known[fact->known], fact->source);
+}
+
+/* A tree without a living /proc (an image, an unpacked archive) says nothing of the driver it will meet. */
+static bool driver_may_come_later(const struct judgement *j)
+{
+    return place_kind(j->s->place) != PLACE_LIVE && !present(j->s->driver.kernel_module) &&
+           !place_exists(j->s->place, "/proc/version") && !place_exists(j->s->place, "/proc/self");
+}
+
+static void want_driver(const struct judgement *j, struct finding *f)
+{
+    const struct kb_floor *floor = j->cuda_major ? kb_driver_floor(j->cuda_major, KB_OS_LINUX) : NULL;
+    if (j->s->driver.container)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_GPU_ACCESS,
+                                   .why = "the driver's libraries and devices come from the host" });
+    finding_want(j->out, f, &(struct want){ .kind = WANT_DRIVER, .name = floor ? floor->driver : NULL,
+                               .why = floor ? say(j, "driver %s or later%s: CUDA %d needs it (%s)", floor->driver,
+                                                  j->s->driver.container ? " on the host" : "", j->cuda_major,
+                                                  floor->prov.source->text)
+                                            : "install the NVIDIA driver of your distribution" });
+}
+
+/* libcuda.so.1 lies on the machine (WSL, a driver's own folder), yet the loader does not reach it. */
+static bool driver_library_unreached(const struct judgement *j)
+{
+    const struct ort_try *try = judge_best_try(j);
+    if (!try || !j->s->driver.libcuda_path)
+        return false;
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        if (n->status != LOAD_MISSING || !str_starts(n->name, "libcuda.so"))
+            continue;
+        const char *dir = path_dir(&j->out->arena, j->s->driver.libcuda_path);
+        struct finding *f = finding_add(j->out, "library-not-on-search-path", SEVERITY_ERROR,
+                                        "the driver's libcuda.so.1 is here, but the loader does not search there");
+        finding_evidence(j->out, f, n->name, say(j, "needed by %s; not searched: %s", path_base(n->needed_by ? n->needed_by : "the provider"),
+                                                 j->s->driver.libcuda_path), "predicted loader");
+        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .name = dir, .why = "where the process is started" });
+        return true;
+    }
+    return false;
+}
+
+static void judge_missing(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    bool later = driver_may_come_later(j);
+    struct finding *f = finding_add(
+        j->out, "driver-missing", later ? SEVERITY_WARNING : SEVERITY_ERROR,
+        later                        ? "no NVIDIA driver in this tree; it comes from the machine that runs it"
+        : present(d->kernel_module)  ? "the kernel module is loaded, but the driver's libcuda.so.1 is missing here"
+        : d->container               ? "no NVIDIA driver in this container"
+                                     : "no NVIDIA driver on this machine");
+    tell(j, f, d->kernel_module, "kernel module");
+    tell(j, f, d->libcuda, "libcuda.so.1");
+    if (d->stub_path)
+        finding_evidence(j->out, f, "stub libcuda.so.1", "for linking only: CUDA failure 34", d->stub_path);
+    want_driver(j, f);
+}
+
+static void judge_too_old(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    const struct kb_floor *floor = j->cuda_major ? kb_driver_floor(j->cuda_major, KB_OS_LINUX) : NULL;
+    const char *version = d->version;
+    if (!version || !floor || driver_compare_text(version, floor->driver) >= 0)
+        return;
+    int native = kb_driver_native_cuda(version, KB_OS_LINUX);
+    char cuda[16];
+    struct finding *f = finding_add(j->out, "driver-too-old", SEVERITY_ERROR,
+                                    say(j, "driver %s is too old for CUDA %d: it needs %s", version, j->cuda_major,
+                                        floor->driver));
+    finding_evidence(j->out, f, "driver", version, present(d->kernel_module) ? d->kernel_module->source : "libcuda.so.1");
+    finding_evidence(j->out, f, "needed", say(j, "%s for CUDA %d%s%s", floor->driver, j->cuda_major,
+                                              native ? "; this driver knows CUDA " : "",
+                                              native ? cuda_text(native, cuda, sizeof(cuda)) : ""),
+                     floor->prov.source->text);
+    const struct kb_ort *row = judge_choose_ort(j, 0, NULL);
+    if (row && row->cuda_major < j->cuda_major && j->env)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                                   .spec = say(j, "==%s", row->version),
+                                   .extras = kb_extra_find(row->version, "cuda") ? "cuda,cudnn" : NULL,
+                                   .why = say(j, "the newest build that this driver serves (CUDA %d); or a driver from %s on",
+                                              row->cuda_major, floor->driver) });
+    else
+        want_driver(j, f);
+}
+
+static void judge_mismatch(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    bool nvml_says = d->nvml && d->nvml->known == KNOWN_FAILED && d->nvml->value && strstr(d->nvml->value, "mismatch");
+    bool differ = present(d->kernel_module) && d->library_version &&
+                  driver_compare_text(d->kernel_module->value, d->library_version) != 0;
+    if (d->stub_path && present(d->kernel_module)) {
+        struct finding *f = finding_add(j->out, "driver-library-mismatch", SEVERITY_ERROR,
+                                        "a stub of libcuda.so.1 stands in front of the driver's own");
+        finding_evidence(j->out, f, "libcuda.so.1", "a stub for linking: CUDA failure 34", d->stub_path);
+        finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, d->stub_path),
+                                   .why = "the stubs folder" });
+        return;
+    }
+    if (d->compat_dir && differ) {
+        const char *branch_text = d->kernel_module->value;
+        int cuda = kb_driver_native_cuda(d->library_version, KB_OS_LINUX);
+        const struct kb_compat *row = kb_compat_find(cuda, driver_branch(branch_text));
+        bool consumer = false;
+        for (size_t i = 0; i < j->s->gpus.n; i++)
+            consumer |= j->s->gpus.at[i].name && strstr(j->s->gpus.at[i].name, "GeForce");
+        if (!consumer && !(row && row->works == KB_NO && row->needless != KB_YES))
+            return;
+        struct finding *f = finding_add(j->out, "forward-compat-unsupported", SEVERITY_ERROR,
+                                        consumer ? "forward compatibility (cuda-compat) is refused on GeForce GPUs: CUDA failure 804"
+                                                 : "this cuda-compat does not work on this driver branch");
+        finding_evidence(j->out, f, "cuda-compat", d->library_version, d->compat_dir);
+        tell(j, f, d->kernel_module, "kernel module");
+        finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = d->compat_dir,
+                                   .why = "the driver's own libcuda.so.1 serves then" });
+        return;
+    }
+    if (!differ && !nvml_says)
+        return;
+    struct finding *f = finding_add(j->out, "driver-library-mismatch", SEVERITY_ERROR,
+                                    "kernel module and user library of the driver have different versions");
+    tell(j, f, d->kernel_module, "kernel module");
+    finding_evidence(j->out, f, "library", d->library_version ? d->library_version : d->nvml->value,
+                     d->libcuda_path ? d->libcuda_path : "NVML");
+    finding_want(j->out, f, &(struct want){ .kind = WANT_REBOOT,
+                               .why = j->s->driver.container ? "start the container anew, so that it gets the host's libraries"
+                                                             : "after an upgrade: load the new kernel module (reboot)" });
+}
+
+void judge_driver(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    if (d->known == KNOWN_NOT_LOOKED)
+        return;
+    if (driver_library_unreached(j))
+        return;
+    bool library = d->libcuda_path != NULL || present(d->libcuda);
+    if (d->known != KNOWN_PRESENT || (!library && !present(d->nvml))) {
+        judge_missing(j);
+        return;
+    }
+    judge_mismatch(j);
+    judge_too_old(j);
+    if (d->nvml && d->nvml->known == KNOWN_FAILED && !findings_of(j->out, "driver-library-mismatch") &&
+        !findings_of(j->out, "driver-missing")) {
+        struct finding *f = finding_add(j->out, "driver-unknown-error", SEVERITY_WARNING, "the driver does not answer as it should");
+        tell(j, f, d->nvml, "NVML");
+        finding_evidence(j->out, f, "reason", d->nvml->value, d->nvml->source);
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "see what nvidia-smi and the kernel log (dmesg) say of the driver" });
+    }
+}
+
+/* An empty list or one that begins with an invalid number hides every GPU (CUDA programming guide, CUDA_VISIBLE_DEVICES). */
+static bool hides_all(const char *value)
+{
+    return value && (value[0] == '\0' || str_starts(value, "-1") || str_eq(value, "none") || str_eq(value, "void") ||
+                     str_eq(value, "NoDevFiles"));
+}
+
+void judge_gpu_visible(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    if (d->known != KNOWN_PRESENT || findings_of(j->out, "driver-missing"))
+        return;
+    const char *cuda = place_getenv(j->s->place, "CUDA_VISIBLE_DEVICES");
+    if (hides_all(cuda)) {
+        struct finding *f = finding_add(j->out, "no-gpu-visible", SEVERITY_ERROR, "CUDA_VISIBLE_DEVICES hides every GPU: CUDA failure 100");
+        finding_evidence(j->out, f, "CUDA_VISIBLE_DEVICES", cuda[0] ? cuda : "(empty)", "environment");
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "unset CUDA_VISIBLE_DEVICES, or set it to the GPU's number" });
+        return;
+    }
+    bool none = j->s->gpus.n == 0 && (j->s->gpus_known == KNOWN_ABSENT || j->s->gpus_known == KNOWN_PRESENT);
+    bool hidden = d->container && hides_all(d->visible_devices);
+    if (!none && !hidden)
+        return;
+    struct finding *f = finding_add(j->out, "no-gpu-visible", SEVERITY_ERROR,
+                                    d->container ? "the driver is here, but no GPU was given to this container"
+                                                 : "the driver is here, but it shows no GPU");
+    finding_evidence(j->out, f, "GPUs", "none", j->s->gpus_known == KNOWN_ABSENT ? "NVML, /proc/driver/nvidia/gpus, PCI" : "NVML");
+    if (d->visible_devices)
+        finding_evidence(j->out, f, "NVIDIA_VISIBLE_DEVICES", d->visible_devices[0] ? d->visible_devices : "(empty)", "environment");
+    finding_want(j->out, f, &(struct want){ .kind = d->container ? WANT_GPU_ACCESS : WANT_PLAIN,
+                               .why = d->container ? "start it with a GPU" : "see what lspci and nvidia-smi -L show" });
+}
+
+static enum kb_cover cover_of(const struct judgement *j, int cc)
+{
+    /* The row knows which architectures are in a part of the kernels only; what lies there outranks it. */
+    const struct kb_gpu_code *row = j->kb ? kb_ort_gpu_code(j->kb->version, KB_LINUX_X86_64) : NULL;
+    if (j->ort->code.containers == 0)
+        return row ? kb_gpu_code_cover(row, cc) : KB_COVER_UNKNOWN;
+    struct kb_sm cubins[64] = { 0 }, ptx[64] = { 0 };
+    size_t n_cubins = 0, n_ptx = 0;
+    for (size_t i = 0; i < j->ort->code.n_arch; i++) {
+        const struct gpu_arch *a = &j->ort->code.arch[i];
+        struct kb_sm sm = { (int)a->number, a->specific ? 'a' : 0 };
+        if (a->ptx && n_ptx + 1 < ARRAY_LEN(ptx))
+            ptx[n_ptx++] = sm;
+        else if (!a->ptx && n_cubins + 1 < ARRAY_LEN(cubins))
+            cubins[n_cubins++] = sm;
+    }
+    enum kb_cover read = kb_cover(cubins, ptx, cc);
+    if (read != KB_COVER_NONE && row && kb_gpu_code_cover(row, cc) == KB_COVER_PARTIAL)
+        return KB_COVER_PARTIAL;
+    return read;
+}
+
+static const char *arch_list(const struct judgement *j)
+{
+    struct str text = { 0 };
+    for (size_t i = 0; i < j->ort->code.n_arch; i++) {
+        const struct gpu_arch *a = &j->ort->code.arch[i];
+        str_addf(&text, "%s%s_%u%s", i ? " " : "", a->ptx ? "compute" : "sm", a->number, a->specific ? "a" : "");
+    }
+    const char *kept = arena_strdup(&j->out->arena, str_get(&text));
+    str_done(&text);
+    return kept;
+}
+
+void judge_gpu_code(const struct judgement *j)
+{
+    for (size_t i = 0; i < j->s->gpus.n; i++) {
+        const struct gpu *g = &j->s->gpus.at[i];
+        if (g->cc == 0)
+            continue;
+        enum kb_cover cover = cover_of(j, g->cc);
+        const struct kb_gpu_code *row = j->kb ? kb_ort_gpu_code(j->kb->version, KB_LINUX_X86_64) : NULL;
+        int native = j->s->driver.version ? kb_driver_native_cuda(j->s->driver.version, KB_OS_LINUX) : 0;
+        bool no_jit = cover == KB_COVER_PTX && row && row->ptx_cuda && native && native < row->ptx_cuda;
+        if (cover != KB_COVER_NONE && cover != KB_COVER_PARTIAL && !no_jit)
+            continue;
+        struct finding *f = finding_add(
+            j->out, "gpu-arch-unsupported", SEVERITY_ERROR,
+            say(j, "the build has %s for %s (compute capability %d.%d): CUDA failure 209",
+                no_jit ? "only PTX that this driver cannot compile" : cover == KB_COVER_PARTIAL ? "code for a part of its kernels only" : "no GPU code",
+                g->name ? g->name : "this GPU", g->cc / 10, g->cc % 10));
+        finding_evidence(j->out, f, "GPU", say(j, "%s, sm_%d", g->name ? g->name : "?", g->cc), g->fact ? g->fact->source : NULL);
+        finding_evidence(j->out, f, "code in the provider", j->ort->code.n_arch ? arch_list(j) : "see the release's row",
+                         j->ort->code_fact ? j->ort->code_fact->source : row ? row->prov.source->text : NULL);
+        const struct kb_ort *better = judge_choose_ort(j, j->cuda_major, NULL);
+        if (!better)
+            better = judge_choose_ort(j, 0, NULL);
+        if (better && j->env)
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu", .spec = say(j, "==%s", better->version),
+                                       .extras = kb_extra_find(better->version, "cuda") ? "cuda,cudnn" : NULL,
+                                       .why = say(j, "the newest build with code for it (CUDA %d)", better->cuda_major) });
+        else
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = say(j, "build ONNX Runtime with CMAKE_CUDA_ARCHITECTURES=%d", g->cc) });
+        return;
+    }
+}
+
+void judge_cudnn_gpu(const struct judgement *j)
+{
+    const struct ort_try *try = judge_best_try(j);
+    if (!try || j->cc == 0)
+        return;
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        if (kb_soname_family(n->name) != KB_FAMILY_CUDNN || !n->path)
+            continue;
+        for (size_t k = 0; k < j->s->copies.n; k++) {
+            const struct lib_copy *c = &j->s->copies.at[k];
+            if (!c->version || !str_eq(c->soname, n->name) || !str_eq(path_base(c->path), path_base(n->path)) || !str_eq(c->path, n->path))
+                continue;
+            const struct kb_cudnn *row = kb_cudnn_dropped(j->cc, c->version, j->cuda_major);
+            if (!row)
+                return;
+            struct finding *f = finding_add(j->out, "gpu-arch-unsupported", SEVERITY_ERROR,
+                                            say(j, "cuDNN %s has no code for compute capability %d.%d", c->version, j->cc / 10, j->cc % 10));
+            finding_evidence(j->out, f, n->name, say(j, "%s%s%s", c->version, c->owner ? " of " : "", c->owner ? c->owner : ""), c->path);
+            finding_evidence(j->out, f, "rule", row->note ? row->note : "dropped architectures", row->prov.source->text);
+            char spec[96];
+            const struct kb_soname *package = kb_soname_find(n->name, j->cuda_major);
+            if (package && kb_soname_spec(n->name, j->cuda_major, j->cc, spec, sizeof(spec)))
+                finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = package->package, .spec = spec,
+                                           .why = "the newest cuDNN that still serves it" });
+            return;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/* Facts and predicted closures -> findings: which causes stand in the way of the GPU provider, in the order in which
+ * they should be mended. Rules are a table (rules.c), one file a family of causes. */
+#ifndef ORTFIT_JUDGE_JUDGE_H
+#define ORTFIT_JUDGE_JUDGE_H
+
+#include "judge/finding.h"
+#include "kb/kb.h"
+#include "load/ort.h"
+#include "probe/snapshot.h"
+
+enum verdict { VERDICT_UNKNOWN, VERDICT_FITS, VERDICT_DOES_NOT_FIT };
+
+const char *verdict_text(enum verdict v); /* "does-not-fit" */
+const char *answer_text(enum answer a);   /* "yes" */
+
+/* What the rules look at; all borrowed. */
+struct judgement {
+    const struct snapshot *s;
+    const struct target *t;
+    const struct ort_install *ort;    /* of the target; never NULL inside the rules */
+    const struct pyenv *env;          /* NULL without Python */
+    const struct ort_prediction *p;
+    enum ort_provider provider;
+    const struct kb_ort *kb;          /* the release's row, NULL when unknown */
+    int cuda_major, cudnn_major;      /* what the provider wants; 0 unknown */
+    const char *needs_source;         /* where that was read: the provider file, or the kb */
+    int cc;                           /* compute capability * 10 of the least GPU, 0 unknown */
+    struct findings *out;
+};
+
+struct judged {
+    enum verdict verdict;
+    struct judgement j;
+    struct findings findings;
+};
+
+/* p: the prediction of the target (tries may be empty when the target has no ONNX Runtime: then the verdict is
+ * unknown and there are no findings). s, t and p must outlive ret. Free with judged_done. */
+void judge_run(const struct snapshot *s, const struct target *t, const struct ort_prediction *p,
+               enum ort_provider provider, struct judged *ret);
+void judged_done(struct judged *j);
+
+/* --- for the rules ------------------------------------------------------------------------------------- */
+
+/* A text that lives as long as the findings. */
+#define say(j, ...) arena_printf(&(j)->out->arena, __VA_ARGS__)
+
+typedef void judge_rule(const struct judgement *j);
+
+judge_rule judge_package_clash, judge_cpu_package, judge_torch_pair, judge_numpy, judge_glibc, judge_exec_stack,
+    judge_provider_files, judge_libraries, judge_tensorrt, judge_flavours, judge_lazy_libraries, judge_bad_files,
+    judge_driver, judge_gpu_visible, judge_gpu_code, judge_cudnn_gpu;
+
+/* The release to advise when another one is needed: newest that fits Python, glibc, GPU, driver and cuda_major
+ * (0: what torch or the driver allow). keep: the version to keep when it fits. NULL: none fits. */
+const struct kb_ort *judge_choose_ort(const struct judgement *j, int cuda_major, const char *keep);
+/* Highest CUDA major that the driver serves; 0 unknown. */
+int judge_driver_cuda_major(const struct snapshot *s);
+/* The driver's own library, or one that comes with it. */
+bool judge_is_driver_library(const char *soname);
+/* A copy of soname made for cuda_major (0: any) that is no stub; the environment's own first. NULL: none seen. */
+const struct lib_copy *judge_copy_of(const struct judgement *j, const char *soname, int cuda_major);
+/* A copy of the same library under another CUDA or cuDNN major's name. NULL: none seen. */
+const struct lib_copy *judge_other_major(const struct judgement *j, const char *soname);
+/* The first of as is, after preload_dlls, after torch that fits; NULL: none does. */
+const struct ort_try *judge_best_try(const struct judgement *j);
+/* Does it load in this condition, or lack nothing but the driver's libraries? */
+bool judge_try_fits(const struct ort_try *try);
+
+#endif

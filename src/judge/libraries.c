@@ -1,0 +1,391 @@
+/* Libraries that the provider wants: missing, of another major, out of the loader's reach, mixed or damaged. */
+#include "judge/judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+
+/* What a missing library means, by what lies elsewhere on the machine. The order is the order of the findings. */
+enum lack { LACK_OTHER_CUDA, LACK_OTHER_CUDNN, LACK_NOWHERE, LACK_NO_CUDNN, LACK_ELSEWHERE, LACKS };
+
+struct lack_kind {
+    const char *cause, *title;
+};
+
+static const struct lack_kind lack_kinds[LACKS] = {
+    [LACK_OTHER_CUDA] = { "cuda-major-mismatch", "the build wants CUDA %d; this machine has another major" },
+    [LACK_OTHER_CUDNN] = { "cudnn-major-mismatch", "the build wants cuDNN %d; this machine has another major" },
+    [LACK_NOWHERE] = { "cuda-runtime-missing", "CUDA %d libraries that the provider needs are not on this machine" },
+    [LACK_NO_CUDNN] = { "cudnn-missing", "cuDNN %d is not on this machine" },
+    [LACK_ELSEWHERE] = { "library-not-on-search-path", "the libraries are here, but the loader does not search there" },
+};
+
+static enum lack classify(const struct judgement *j, const struct load_need *n)
+{
+    bool cudnn = kb_soname_family(n->name) == KB_FAMILY_CUDNN;
+    if (judge_copy_of(j, n->name, j->cuda_major))
+        return LACK_ELSEWHERE;
+    if (cudnn)
+        return judge_other_major(j, n->name) ? LACK_OTHER_CUDNN : LACK_NO_CUDNN;
+    if (judge_other_major(j, n->name) || judge_copy_of(j, n->name, 0))
+        return LACK_OTHER_CUDA;
+    return LACK_NOWHERE;
+}
+
+static bool is_library_of_cuda(const struct load_need *n)
+{
+    enum kb_family family = kb_soname_family(n->name);
+    return family != KB_FAMILY_UNKNOWN && family != KB_FAMILY_TENSORRT && family != KB_FAMILY_DRIVER;
+}
+
+/* One evidence a library: who needs it, where it was looked for, where a copy lies. */
+static void tell_missing(const struct judgement *j, struct finding *f, const struct load_need *n)
+{
+    const struct lib_copy *copy = judge_copy_of(j, n->name, j->cuda_major);
+    const struct lib_copy *other = copy ? NULL : judge_copy_of(j, n->name, 0);
+    if (!copy && !other)
+        other = judge_other_major(j, n->name);
+    const char *by = n->needed_by ? path_base(n->needed_by) : "the provider";
+    const char *where;
+    if (copy)
+        where = say(j, "needed by %s; not searched: %s%s%s", by, copy->path, copy->owner ? ", from " : "",
+                    copy->owner ? copy->owner : "");
+    else if (other && str_eq(other->soname, n->name))
+        where = say(j, "needed by %s; %s has one, made for CUDA %d", by, other->path, other->cuda_major);
+    else if (other)
+        where = say(j, "needed by %s; instead here: %s", by, other->path);
+    else
+        where = say(j, "needed by %s; not on this machine", by);
+    struct str searched = { 0 };
+    for (size_t i = 0; i < n->n_searched; i++)
+        str_addf(&searched, "%s%s", i ? ", " : "searched ", n->searched[i]);
+    finding_evidence(j->out, f, n->name, where, searched.len ? str_get(&searched) : "predicted loader");
+    str_done(&searched);
+}
+
+static bool joined_has(const char *joined, const char *dir)
+{
+    size_t n = strlen(dir);
+    for (const char *p = joined; *p;) {
+        size_t len = strcspn(p, ":");
+        if (len == n && memcmp(p, dir, n) == 0)
+            return true;
+        p += len + (p[len] == ':');
+    }
+    return false;
+}
+
+static void join_dir(struct str *dirs, const char *dir)
+{
+    if (joined_has(str_get(dirs), dir))
+        return;
+    if (dirs->len)
+        str_addc(dirs, ':');
+    str_add(dirs, dir);
+}
+
+/* How the loader comes to reach them once they are there: the least intrusive way that this release has. */
+static void want_reach(const struct judgement *j, struct finding *f, const char *dirs, bool installing)
+{
+    bool env = j->env != NULL;
+    if (env && j->ort->has_preload_dlls &&
+        (installing || judge_try_fits(&j->p->tries[ORT_AFTER_PRELOAD_DLLS]))) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
+        return;
+    }
+    if (env && !installing && judge_try_fits(&j->p->tries[ORT_AFTER_TORCH])) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_IMPORT_TORCH,
+                                   .why = "before the first session: torch loads the same libraries" });
+        return;
+    }
+    if (dirs[0])
+        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .name = dirs,
+                                   .why = "where the process is started" });
+}
+
+static const char *site_of(const struct judgement *j)
+{
+    return path_dir(&j->out->arena, j->ort->dir);
+}
+
+/* Do the extras of this release bring every one of these? */
+static bool extras_bring(const struct judgement *j, const struct load_need *const *lacking, size_t n)
+{
+    if (!j->kb || !j->ort->package || !str_eq(j->ort->package, "onnxruntime-gpu"))
+        return false;
+    const struct kb_extra *extras[] = { kb_extra_find(j->kb->version, "cuda"), kb_extra_find(j->kb->version, "cudnn") };
+    for (size_t i = 0; i < n; i++) {
+        bool brought = false;
+        for (size_t k = 0; k < ARRAY_LEN(extras); k++) {
+            if (!extras[k] || extras[k]->installable == KB_NO)
+                return false;
+            for (const char *const *b = extras[k]->brings; *b; b++)
+                brought |= str_eq(*b, lacking[i]->name);
+        }
+        if (!brought)
+            return false;
+    }
+    return n > 0;
+}
+
+/* One requirement a package, though a package brings several libraries. */
+static size_t want_wheels(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
+                          size_t n, struct str *dirs)
+{
+    bool conda = j->env && str_eq(j->env->installer, "conda");
+    const char *manager = !j->env ? "apt" : conda ? "conda" : "pip";
+    struct str seen = { 0 };
+    size_t made = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct kb_soname *row = kb_soname_find_in(manager, lacking[i]->name, j->cuda_major);
+        if (!row)
+            continue;
+        const char *package = row->package;
+        if (!joined_has(str_get(&seen), package)) {
+            join_dir(&seen, package);
+            char spec[96];
+            bool pip = str_eq(manager, "pip") && kb_soname_spec(row->soname, j->cuda_major, j->cc, spec, sizeof(spec));
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = package,
+                                       .spec = pip ? spec : row->spec, .manager = j->env ? NULL : "apt",
+                                       .why = say(j, "brings %s", row->soname) });
+            made++;
+        }
+        if (row->folder && j->env)
+            join_dir(dirs, path_join(&j->out->arena, site_of(j), row->folder));
+    }
+    str_done(&seen);
+    return made;
+}
+
+static void want_installed(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
+                           size_t n)
+{
+    struct str dirs = { 0 };
+    if (j->env)
+        for (size_t i = 0; i < j->env->n_nvidia_dirs; i++)
+            join_dir(&dirs, j->env->nvidia_dirs[i]);
+    bool conda = j->env && str_eq(j->env->installer, "conda");
+    if (j->env && !conda && n > 2 && extras_bring(j, lacking, n)) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                                   .extras = "cuda,cudnn", .spec = say(j, "==%s", j->kb->version),
+                                   .why = say(j, "brings CUDA %d and cuDNN %d from wheels", j->cuda_major, j->cudnn_major) });
+        char spec[96];
+        const char *cudnn = say(j, "libcudnn.so.%d", j->cudnn_major);
+        if (j->cc && j->cc < 75 && kb_soname_spec(cudnn, j->cuda_major, j->cc, spec, sizeof(spec)))
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .spec = spec,
+                                       .name = kb_soname_find(cudnn, j->cuda_major)->package,
+                                       .why = say(j, "the last cuDNN with code for compute capability %d.%d", j->cc / 10,
+                                                  j->cc % 10) });
+    } else if (want_wheels(j, f, lacking, n, &dirs) == 0) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "install CUDA %d%s", j->cuda_major,
+                                              j->cudnn_major ? say(j, " and cuDNN %d", j->cudnn_major) : "") });
+    }
+    if (j->env && !conda)
+        want_reach(j, f, str_get(&dirs), true);
+    str_done(&dirs);
+}
+
+static void want_searched(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
+                          size_t n)
+{
+    struct str dirs = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        const struct lib_copy *c = judge_copy_of(j, lacking[i]->name, j->cuda_major);
+        if (c)
+            join_dir(&dirs, path_dir(&j->out->arena, c->path));
+    }
+    want_reach(j, f, str_get(&dirs), false);
+    str_done(&dirs);
+}
+
+struct lacking {
+    VEC(const struct load_need *);
+};
+
+static void report_lack(const struct judgement *j, enum lack kind, const struct lacking *l)
+{
+    bool cudnn = kind == LACK_OTHER_CUDNN || kind == LACK_NO_CUDNN;
+    char title[160];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    (void)snprintf(title, sizeof(title), lack_kinds[kind].title, cudnn ? j->cudnn_major : j->cuda_major);
+#pragma GCC diagnostic pop
+    struct finding *f = finding_add(j->out, lack_kinds[kind].cause, SEVERITY_ERROR, title);
+    for (size_t i = 0; i < l->n; i++)
+        tell_missing(j, f, l->at[i]);
+    const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
+    if (torch && torch->severity == SEVERITY_ERROR && kind != LACK_ELSEWHERE)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = "goes with torch-ort-mismatch: packages for another CUDA would break torch" });
+    else if (kind == LACK_ELSEWHERE)
+        want_searched(j, f, l->at, l->n);
+    else
+        want_installed(j, f, l->at, l->n);
+}
+
+void judge_libraries(const struct judgement *j)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    struct lacking lacks[LACKS] = { 0 };
+    for (size_t i = 0; i < try->n_needs; i++)
+        if (try->needs[i].status == LOAD_MISSING && is_library_of_cuda(&try->needs[i]))
+            vec_push(&lacks[classify(j, &try->needs[i])], &try->needs[i]);
+    /* One command brings both, so one finding speaks of both. */
+    if (lacks[LACK_NOWHERE].n)
+        for (; lacks[LACK_NO_CUDNN].n; lacks[LACK_NO_CUDNN].n--)
+            vec_push(&lacks[LACK_NOWHERE], lacks[LACK_NO_CUDNN].at[lacks[LACK_NO_CUDNN].n - 1]);
+    for (int kind = 0; kind < LACKS; kind++) {
+        if (lacks[kind].n)
+            report_lack(j, (enum lack)kind, &lacks[kind]);
+        vec_done(&lacks[kind]);
+    }
+}
+
+void judge_tensorrt(const struct judgement *j)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    struct finding *f = NULL;
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        if (n->status != LOAD_MISSING || kb_soname_family(n->name) != KB_FAMILY_TENSORRT)
+            continue;
+        const struct lib_copy *other = judge_copy_of(j, n->name, 0) ? NULL : judge_other_major(j, n->name);
+        if (!f)
+            f = finding_add(j->out, other ? "tensorrt-mismatch" : "tensorrt-missing", SEVERITY_ERROR,
+                            other ? "the build wants another TensorRT major than this machine has"
+                                  : "TensorRT, which the TensorRT provider needs, cannot be reached");
+        tell_missing(j, f, n);
+    }
+    if (!f)
+        return;
+    int major = j->kb ? j->kb->tensorrt_major : 0;
+    if (major && j->env)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = say(j, "tensorrt-cu%d", j->cuda_major),
+                                   .spec = say(j, ">=%d,<%d", major, major + 1),
+                                   .why = say(j, "TensorRT %d, which this release is built for", major) });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the TensorRT that the build needs" });
+}
+
+/* Same soname, made for another CUDA major: the loader is content, the process is not. */
+void judge_flavours(const struct judgement *j)
+{
+    static const char *const when[] = { "as is", "after import torch", "after preload_dlls()" };
+    struct finding *f = NULL;
+    for (int c = 0; c < ORT_CONDITIONS; c++) {
+        const struct ort_try *try = &j->p->tries[c];
+        for (size_t i = 0; try->applies && i < try->n_needs; i++) {
+            const struct load_need *n = &try->needs[i];
+            if (n->status != LOAD_WRONG_FLAVOUR)
+                continue;
+            if (!f)
+                f = finding_add(j->out, "library-conflict", c == ORT_AS_IS ? SEVERITY_ERROR : SEVERITY_WARNING,
+                                say(j, "a library made for another CUDA would be taken: the name is the same as for CUDA %d",
+                                    j->cuda_major));
+            finding_evidence(j->out, f, n->name, say(j, "%s: %s", when[c], n->path ? n->path : "loaded before"),
+                             n->problem ? n->problem : "owner of the file");
+        }
+    }
+    if (!f)
+        return;
+    if (findings_of(j->out, "torch-ort-mismatch")) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with torch-ort-mismatch" });
+        return;
+    }
+    const struct kb_soname *row = kb_soname_find(f->evidence.at[0].fact, j->cuda_major);
+    if (row && j->env && !str_eq(j->env->installer, "conda"))
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = row->package, .spec = row->spec, .force = true,
+                                   .why = say(j, "the one made for CUDA %d", j->cuda_major) });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "put the libraries made for CUDA %d in front on the search path", j->cuda_major) });
+}
+
+void judge_bad_files(const struct judgement *j)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    struct finding *f = NULL;
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        bool version = n->status == LOAD_BAD_VERSION && !(n->problem && strstr(n->problem, "`GLIBC"));
+        if (n->status != LOAD_BAD_FILE && n->status != LOAD_WRONG_CLASS && !version)
+            continue;
+        if (!f)
+            f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "a file that cannot serve stands where the loader looks first");
+        finding_evidence(j->out, f, n->name, n->problem ? n->problem : load_status_text(n->status), n->path);
+        if (n->path && n->rule == LOAD_LIBRARY_PATH)
+            finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, n->path),
+                                       .why = "the folder that holds it" });
+        else
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                       .why = say(j, "install the package that owns %s again", n->path ? n->path : n->name) });
+    }
+    if (f || !try->error || !strstr(try->error, "undefined symbol"))
+        return;
+    f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "the libraries found do not belong to one release");
+    finding_evidence(j->out, f, "the loader would say", try->error, try->provider_path);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "take all libraries of one release from one package" });
+}
+
+void judge_provider_files(const struct judgement *j)
+{
+    bool trt = j->provider == ORT_PROVIDER_TENSORRT;
+    const struct {
+        const char *name, *path;
+    } files[] = {
+        { "libonnxruntime_providers_shared.so", j->ort->shared },
+        { trt ? "libonnxruntime_providers_tensorrt.so" : "libonnxruntime_providers_cuda.so",
+          trt ? j->ort->tensorrt : j->ort->cuda },
+    };
+    struct finding *f = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        if (files[i].path)
+            continue;
+        if (!f)
+            f = finding_add(j->out, "provider-library-missing", SEVERITY_ERROR,
+                            "a library of ONNX Runtime itself is missing");
+        finding_evidence(j->out, f, files[i].name, "not there", j->ort->dir);
+    }
+    if (!f)
+        return;
+    if (j->env && j->ort->package && j->ort->version)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = j->ort->package, .force = true,
+                                   .spec = say(j, "==%s", j->ort->version), .why = "all of its files anew" });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_FILE, .name = j->ort->dir,
+                                   .why = "copy it there from the GPU archive of the same release" });
+}
+
+/* From 1.28 on cuDNN and cuFFT are opened at the first node that wants them: the provider loads, the model may not run. */
+void judge_lazy_libraries(const struct judgement *j)
+{
+    const struct ort_try *try = judge_best_try(j);
+    if (!try)
+        return; /* what is missing to load comes first, and its fix brings these too */
+    struct finding *f = NULL;
+    struct lacking l = { 0 };
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        if (n->status != LOAD_LAZY || n->path)
+            continue;
+        bool cudnn = kb_soname_family(n->name) == KB_FAMILY_CUDNN;
+        if (!f)
+            f = finding_add(j->out, cudnn ? "cudnn-missing" : "cuda-runtime-missing", SEVERITY_WARNING,
+                            say(j, "the provider loads, but nodes that use %s will fail",
+                                kb_family_name(kb_soname_family(n->name))));
+        tell_missing(j, f, n);
+        vec_push(&l, n);
+    }
+    if (f && l.n) {
+        bool here = judge_copy_of(j, l.at[0]->name, j->cuda_major) != NULL;
+        if (here)
+            want_searched(j, f, l.at, l.n);
+        else
+            want_installed(j, f, l.at, l.n);
+    }
+    vec_done(&l);
+}

@@ -1,0 +1,220 @@
+/* Which packages are installed, and whether they belong together. */
+#include "judge/judge.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "version/driver.h"
+#include "version/metadata.h"
+#include "version/pep440.h"
+#include "version/pep508.h"
+#include "version/tag.h"
+
+static bool is_kind(const char *package, enum kb_dist_kind kind)
+{
+    const struct kb_dist *d = package ? kb_dist_find(package) : NULL;
+    return d && d->kind == kind;
+}
+
+/* The version to install: the GPU release among the installed ones, else the one on top, else the newest that fits. */
+static const struct kb_ort *wanted_release(const struct judgement *j, const char *gpu_version)
+{
+    int torch_major = j->env && j->env->torch_cuda ? cuda_parse(j->env->torch_cuda) / 1000 : 0;
+    const struct kb_ort *row = judge_choose_ort(j, torch_major, gpu_version ? gpu_version : j->ort->version);
+    return row ? row : judge_choose_ort(j, 0, gpu_version);
+}
+
+static void want_gpu_release(const struct judgement *j, struct finding *f, const char *gpu_version)
+{
+    const struct kb_ort *row = wanted_release(j, gpu_version);
+    if (!row) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "no release of onnxruntime-gpu is known to "
+                                   "fit this Python, glibc, driver and GPU; see: ortfit kb table" });
+        return;
+    }
+    bool has = gpu_version && pep440_same_public(row->version, gpu_version);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                               .spec = say(j, "==%s", row->version), .force = has,
+                               .why = has ? "put the GPU build's files back on top"
+                                          : say(j, "the GPU build: CUDA %d, cuDNN %d", row->cuda_major, row->cudnn_major) });
+}
+
+/* Names of installed distributions that require `name`, to say what a removal leaves unsatisfied. */
+static void warn_dependents(const struct judgement *j, struct finding *f, const char *name)
+{
+    if (!j->env)
+        return;
+    for (size_t i = 0; i < j->env->n_dists; i++) {
+        const struct dist *d = j->env->dists[i];
+        if (!d->path || str_eq(d->name, name))
+            continue;
+        const char *file = path_join(&j->out->arena, d->path, str_ends(d->path, ".egg-info") ? "PKG-INFO" : "METADATA");
+        const struct text *t = place_text(j->s->place, file, TEXT_HEADERS);
+        if (t->known != KNOWN_PRESENT || !memmem(t->at, t->len, name, strlen(name)))
+            continue;
+        struct metadata meta;
+        metadata_parse(t->at, t->len, &j->out->arena, &meta);
+        for (size_t k = 0; k < meta.n_requires_dist; k++) {
+            struct requirement r;
+            if (!requirement_parse(meta.requires_dist[k], &r) || !name_same_n(r.name, name) ||
+                memmem(r.marker.at ? r.marker.at : "", r.marker.len, "extra", 5))
+                continue;
+            finding_evidence(j->out, f, d->name,
+                             say(j, "requires %s: pip will list it again at its next upgrade, install that one with "
+                                    "--no-deps", meta.requires_dist[k]), file);
+            break;
+        }
+    }
+}
+
+void judge_package_clash(const struct judgement *j)
+{
+    size_t owners = 0;
+    const char *gpu_version = NULL;
+    for (size_t i = 0; i < j->ort->n_dists; i++) {
+        const struct kb_dist *d = kb_dist_find(j->ort->dists[i]->name);
+        owners += !d || d->owns_package == KB_YES;
+        if (is_kind(j->ort->dists[i]->name, KB_DIST_CUDA))
+            gpu_version = j->ort->dists[i]->version;
+    }
+    if (owners < 2)
+        return;
+    bool gpu_on_top = is_kind(j->ort->package, KB_DIST_CUDA) && j->ort->files != ORT_FILES_MIXED;
+    const char *title =
+        j->ort->files == ORT_FILES_MIXED
+            ? say(j, "files of %zu packages are mixed in one onnxruntime folder", owners)
+            : say(j, "%zu packages write the same folder; the files of %s are on top", owners,
+                  j->ort->package ? j->ort->package : "one that is not known");
+    struct finding *f = finding_add(j->out, "cpu-gpu-package-clash", gpu_on_top ? SEVERITY_WARNING : SEVERITY_ERROR, title);
+    for (size_t i = 0; i < j->ort->n_dists; i++)
+        finding_evidence(j->out, f, j->ort->dists[i]->name, j->ort->dists[i]->version, j->ort->dists[i]->path);
+    if (j->ort->ownership)
+        finding_evidence(j->out, f, "files on top", j->ort->ownership->value, j->ort->ownership->source);
+    for (size_t i = 0; i < j->ort->n_dists; i++) {
+        if (is_kind(j->ort->dists[i]->name, KB_DIST_CUDA))
+            continue;
+        finding_want(j->out, f, &(struct want){ .kind = WANT_REMOVE, .name = j->ort->dists[i]->name,
+                                   .why = "it writes the same folder as the GPU build" });
+        warn_dependents(j, f, j->ort->dists[i]->name);
+    }
+    want_gpu_release(j, f, gpu_version);
+}
+
+void judge_cpu_package(const struct judgement *j)
+{
+    if (j->ort->n_dists > 1 || !j->env)
+        return;
+    const struct kb_dist *d = j->ort->package ? kb_dist_find(j->ort->package) : NULL;
+    if (!d || d->kind == KB_DIST_CUDA || (d->kind != KB_DIST_CPU && j->ort->cuda))
+        return;
+    if (d->kind == KB_DIST_CPU && j->ort->cuda && j->ort->n_dists == 0)
+        return; /* a build of one's own that only bears the CPU package's name */
+    struct finding *f = finding_add(j->out, "cpu-package-in-use", SEVERITY_ERROR,
+                                    say(j, "%s %s has no CUDA provider", j->ort->package,
+                                        j->ort->version ? j->ort->version : ""));
+    finding_evidence(j->out, f, "package", say(j, "%s %s", j->ort->package, j->ort->version ? j->ort->version : "?"),
+                     j->ort->n_dists ? j->ort->dists[0]->path : j->ort->dir);
+    finding_evidence(j->out, f, "libonnxruntime_providers_cuda.so", j->ort->cuda ? j->ort->cuda : "not in the package",
+                     j->ort->dir);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_REMOVE, .name = j->ort->package,
+                               .why = "it writes the same folder as the GPU build" });
+    warn_dependents(j, f, j->ort->package);
+    want_gpu_release(j, f, NULL);
+}
+
+/* torch and ONNX Runtime in one process share libcudnn.so.9 and libcurand.so.10 by name, whatever CUDA they are for. */
+void judge_torch_pair(const struct judgement *j)
+{
+    if (!j->env || !j->env->torch || !j->env->torch_cuda || j->cuda_major == 0)
+        return;
+    int torch_major = cuda_parse(j->env->torch_cuda) / 1000;
+    if (torch_major == 0 || torch_major == j->cuda_major)
+        return;
+    const struct kb_torch *torch = kb_torch_find(j->env->torch->version);
+    int torch_cudnn = torch ? torch->cudnn_major : 0;
+    bool same_name = torch_cudnn && torch_cudnn == j->cudnn_major;
+    struct finding *f = finding_add(
+        j->out, "torch-ort-mismatch", same_name ? SEVERITY_ERROR : SEVERITY_WARNING,
+        same_name ? say(j, "torch is built for CUDA %d, ONNX Runtime for CUDA %d, and both use libcudnn.so.%d",
+                        torch_major, j->cuda_major, torch_cudnn)
+                  : say(j, "torch is built for CUDA %d, ONNX Runtime for CUDA %d: they cannot share libraries",
+                        torch_major, j->cuda_major));
+    finding_evidence(j->out, f, "torch", say(j, "%s, CUDA %s", j->env->torch->version, j->env->torch_cuda),
+                     j->env->torch_dir);
+    finding_evidence(j->out, f, "onnxruntime-gpu", say(j, "%s, CUDA %d", j->ort->version ? j->ort->version : "?",
+                                                       j->cuda_major), j->needs_source);
+    const struct kb_ort *row = judge_choose_ort(j, torch_major, NULL);
+    if (row)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                                   .spec = say(j, "==%s", row->version),
+                                   .why = say(j, "the newest build for CUDA %d, which torch brings", torch_major) });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "install a torch built for CUDA %d (no onnxruntime-gpu for CUDA %d fits "
+                                                 "this machine)", j->cuda_major, torch_major) });
+}
+
+void judge_numpy(const struct judgement *j)
+{
+    if (!j->env || !j->env->numpy || !j->ort->version)
+        return;
+    const struct kb_ort *row = kb_ort_find(j->ort->version);
+    if (!row || row->numpy_abi != 1 || !pep440_matches(">=2", j->env->numpy->version))
+        return;
+    struct finding *f = finding_add(j->out, "numpy-abi-mismatch", SEVERITY_ERROR,
+                                    say(j, "onnxruntime %s is built for NumPy 1; %s is installed", j->ort->version,
+                                        j->env->numpy->version));
+    finding_evidence(j->out, f, "numpy", j->env->numpy->version, j->env->numpy->path);
+    finding_evidence(j->out, f, "onnxruntime", j->ort->version, row->prov.source->text);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "numpy", .spec = "<2",
+                               .why = "the last NumPy with that interface is 1.26" });
+}
+
+static const struct load_need *bad_version(const struct judgement *j, const char *prefix)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    for (size_t i = 0; i < try->n_needs; i++)
+        if (try->needs[i].status == LOAD_BAD_VERSION && try->needs[i].problem && strstr(try->needs[i].problem, prefix))
+            return &try->needs[i];
+    return NULL;
+}
+
+void judge_glibc(const struct judgement *j)
+{
+    const struct load_need *n = bad_version(j, "`GLIBC");
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    const char *error = n ? n->problem : try->import_fails && try->error && strstr(try->error, "`GLIBC") ? try->error : NULL;
+    if (!error)
+        return;
+    struct finding *f = finding_add(j->out, "glibc-too-old", SEVERITY_ERROR,
+                                    say(j, "this system's C or C++ library is older than the build needs (glibc %s here)",
+                                        j->s->glibc ? j->s->glibc : "unknown"));
+    finding_evidence(j->out, f, "the loader would say", error, n ? n->path : j->ort->pybind);
+    const struct kb_ort *row = j->s->glibc ? judge_choose_ort(j, j->cuda_major, NULL) : NULL;
+    if (row && !(j->ort->version && pep440_same_public(row->version, j->ort->version)))
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                                   .spec = say(j, "==%s", row->version),
+                                   .why = say(j, "the newest build that glibc %s can load", j->s->glibc) });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = "use a newer system or container image (glibc 2.28 or later)" });
+}
+
+void judge_exec_stack(const struct judgement *j)
+{
+    const char *error = j->p->tries[ORT_AS_IS].error;
+    if (!error || !strstr(error, "executable stack"))
+        return;
+    struct finding *f = finding_add(j->out, "exec-stack-refused", SEVERITY_ERROR,
+                                    say(j, "glibc %s refuses to load a library that wants an executable stack",
+                                        j->s->glibc ? j->s->glibc : "2.41 or later"));
+    finding_evidence(j->out, f, "the loader would say", error, j->ort->pybind);
+    const struct kb_ort *row = judge_choose_ort(j, 0, NULL);
+    if (row && row->exec_stack != KB_YES)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                                   .spec = say(j, "==%s", row->version), .why = "a build without that mark" });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "clear the mark: patchelf --clear-execstack %s", j->ort->pybind) });
+}

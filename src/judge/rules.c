@@ -1,0 +1,244 @@
+/* The rules in order: what to mend first comes first. Then the verdict. */
+#include "judge/judge.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "version/driver.h"
+#include "version/pep440.h"
+#include "version/tag.h"
+
+/* Packages before libraries before paths, and libraries before drivers: a later step may be needless once an
+ * earlier one is done. */
+static const struct {
+    judge_rule *rule;
+    bool needs_gpu_build; /* only where the files on top are a GPU build */
+} rules[] = {
+    { judge_package_clash, false },
+    { judge_cpu_package, false },
+    { judge_exec_stack, false },
+    { judge_glibc, false },
+    { judge_numpy, false },
+    { judge_provider_files, true },
+    { judge_torch_pair, true },
+    { judge_bad_files, true },
+    { judge_libraries, true },
+    { judge_tensorrt, true },
+    { judge_flavours, true },
+    { judge_driver, true },
+    { judge_gpu_visible, true },
+    { judge_gpu_code, true },
+    { judge_cudnn_gpu, true },
+    { judge_lazy_libraries, true },
+};
+
+const char *verdict_text(enum verdict v)
+{
+    static const char *const texts[] = { "unknown", "fits", "does-not-fit" };
+    return texts[v];
+}
+
+const char *answer_text(enum answer a)
+{
+    static const char *const texts[] = { "unknown", "no", "yes" };
+    return texts[a];
+}
+
+bool judge_is_driver_library(const char *soname)
+{
+    return kb_soname_family(soname) == KB_FAMILY_DRIVER || str_starts(soname, "libcuda.so") ||
+           str_starts(soname, "libnvidia-");
+}
+
+bool judge_try_fits(const struct ort_try *try)
+{
+    if (!try->applies)
+        return false;
+    if (try->loads == ANSWER_YES)
+        return true;
+    if (try->loads == ANSWER_UNKNOWN || try->import_fails)
+        return false;
+    bool any = false;
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        if (n->status == LOAD_FOUND || n->status == LOAD_LAZY || n->status == LOAD_WRONG_FLAVOUR)
+            continue;
+        if (n->status != LOAD_MISSING || !judge_is_driver_library(n->name))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+const struct ort_try *judge_best_try(const struct judgement *j)
+{
+    static const enum ort_condition order[] = { ORT_AS_IS, ORT_AFTER_PRELOAD_DLLS, ORT_AFTER_TORCH };
+    for (size_t i = 0; i < ARRAY_LEN(order); i++)
+        if (judge_try_fits(&j->p->tries[order[i]]))
+            return &j->p->tries[order[i]];
+    return NULL;
+}
+
+/* Copies are found out once by the probe; the environment's own wheels are listed first there. */
+const struct lib_copy *judge_copy_of(const struct judgement *j, const char *soname, int cuda_major)
+{
+    for (size_t i = 0; i < j->s->copies.n; i++) {
+        const struct lib_copy *c = &j->s->copies.at[i];
+        if (!c->stub && str_eq(c->soname, soname) &&
+            (cuda_major == 0 || c->cuda_major == 0 || c->cuda_major == cuda_major))
+            return c;
+    }
+    return NULL;
+}
+
+const struct lib_copy *judge_other_major(const struct judgement *j, const char *soname)
+{
+    const char *end = strstr(soname, ".so");
+    if (!end)
+        return NULL;
+    size_t stem = (size_t)(end - soname) + 3;
+    for (size_t i = 0; i < j->s->copies.n; i++) {
+        const struct lib_copy *c = &j->s->copies.at[i];
+        if (!c->stub && strncmp(c->soname, soname, stem) == 0 && c->soname[stem] == '.' &&
+            !str_eq(c->soname, soname))
+            return c;
+    }
+    return NULL;
+}
+
+int judge_driver_cuda_major(const struct snapshot *s)
+{
+    const struct driver *d = &s->driver;
+    if (d->version) {
+        int best = 0;
+        for (int major = 11; major < 30; major++) {
+            const struct kb_floor *floor = kb_driver_floor(major, KB_OS_LINUX);
+            if (floor && driver_compare_text(d->version, floor->driver) >= 0)
+                best = major;
+        }
+        return best;
+    }
+    if (d->cuda_version && d->cuda_version->known == KNOWN_PRESENT)
+        return cuda_parse(d->cuda_version->value) / 1000;
+    return 0;
+}
+
+static bool release_fits(const struct judgement *j, const struct kb_ort *row, const char *py_tag, int cuda_major)
+{
+    if (cuda_major && row->cuda_major != cuda_major)
+        return false;
+    if (j->s->glibc && glibc_minor(row->glibc_tag) > glibc_minor(j->s->glibc))
+        return false;
+    bool python = py_tag == NULL;
+    for (const char *const *t = row->py_linux; !python && *t; t++)
+        python = str_eq(*t, py_tag);
+    if (!python)
+        return false;
+    if (j->cc == 0)
+        return true;
+    enum kb_cover cover = kb_gpu_code_cover(kb_ort_gpu_code(row->version, KB_LINUX_X86_64), j->cc);
+    return cover == KB_COVER_CUBIN || cover == KB_COVER_PTX || cover == KB_COVER_UNKNOWN;
+}
+
+const struct kb_ort *judge_choose_ort(const struct judgement *j, int cuda_major, const char *keep)
+{
+    int driver = judge_driver_cuda_major(j->s);
+    if (cuda_major && driver && cuda_major > driver)
+        return NULL;
+    char tag[16];
+    const char *py_tag = NULL;
+    if (j->env && j->env->major) {
+        struct wheel_target python = { .python_major = j->env->major, .python_minor = j->env->minor };
+        py_tag = wheel_python_tag(&python, tag, sizeof(tag));
+    }
+    const struct kb_ort *best = NULL;
+    for (size_t i = 0; kb_ort_at(i); i++) {
+        const struct kb_ort *row = kb_ort_at(i);
+        if (driver && row->cuda_major > driver)
+            continue;
+        if (!release_fits(j, row, py_tag, cuda_major))
+            continue;
+        if (keep && pep440_same_public(row->version, keep))
+            return row;
+        best = row; /* rows ascend */
+    }
+    return best;
+}
+
+/* The provider's own NEEDED entries outrank what is known of the release. */
+static void read_needs(struct judgement *j)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        const struct kb_library *lib = kb_library_find(n->name);
+        if (!lib)
+            continue;
+        if (lib->family == KB_FAMILY_CUDNN && j->cudnn_major == 0)
+            j->cudnn_major = lib->major;
+        if (lib->cuda_first && lib->cuda_first == lib->cuda_last && j->cuda_major == 0) {
+            j->cuda_major = lib->cuda_first;
+            j->needs_source = n->needed_by && try->provider_path ? try->provider_path : j->ort->cuda;
+        }
+    }
+    if (j->cuda_major == 0 && j->kb) {
+        j->cuda_major = j->kb->cuda_major;
+        j->needs_source = j->kb->prov.source->text;
+    }
+    if (j->cuda_major == 0 && j->ort->cuda_built)
+        j->cuda_major = cuda_parse(j->ort->cuda_built) / 1000;
+    if (j->cudnn_major == 0 && j->kb)
+        j->cudnn_major = j->kb->cudnn_major;
+}
+
+static int least_cc(const struct snapshot *s)
+{
+    int least = 0;
+    for (size_t i = 0; i < s->gpus.n; i++)
+        if (s->gpus.at[i].cc && (least == 0 || s->gpus.at[i].cc < least))
+            least = s->gpus.at[i].cc;
+    return least;
+}
+
+static enum verdict verdict_of(const struct judgement *j)
+{
+    if (findings_any_error(j->out))
+        return VERDICT_DOES_NOT_FIT;
+    switch (j->p->tries[ORT_AS_IS].loads) {
+    case ANSWER_YES:
+        return VERDICT_FITS;
+    case ANSWER_NO:
+        return VERDICT_DOES_NOT_FIT;
+    case ANSWER_UNKNOWN:
+        break;
+    }
+    return VERDICT_UNKNOWN;
+}
+
+void judge_run(const struct snapshot *s, const struct target *t, const struct ort_prediction *p,
+               enum ort_provider provider, struct judged *ret)
+{
+    *ret = (struct judged){ 0 };
+    ret->j = (struct judgement){ .s = s, .t = t, .ort = t->ort, .env = t->env, .p = p, .provider = provider,
+                                 .cc = least_cc(s), .out = &ret->findings };
+    if (!t->ort)
+        return;
+    const struct kb_dist *dist = t->ort->package ? kb_dist_find(t->ort->package) : NULL;
+    bool gpu_build = dist ? dist->kind == KB_DIST_CUDA || t->ort->cuda : t->ort->cuda != NULL || !t->env;
+    if (dist && dist->kind == KB_DIST_CPU)
+        gpu_build = false;
+    if (t->ort->version && gpu_build)
+        ret->j.kb = kb_ort_find(t->ort->version);
+    if (gpu_build)
+        read_needs(&ret->j);
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+        if (gpu_build || !rules[i].needs_gpu_build)
+            rules[i].rule(&ret->j);
+    ret->verdict = verdict_of(&ret->j);
+}
+
+void judged_done(struct judged *j)
+{
+    findings_done(&j->findings);
+}

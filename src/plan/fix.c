@@ -1,0 +1,217 @@
+#include "plan/fix.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define ARGS_MAX 64
+
+/* One row an installer: the words of its commands. %P is the interpreter, %E the environment's folder. */
+struct installer {
+    const char *name;
+    const char *install[8], *remove[8];
+    const char *force[3]; /* added to install to lay down files that are there already */
+    bool conda_specs;     /* name=1.2.* and "name>=1,<2" rather than PEP 440 with extras */
+};
+
+static const struct installer installers[] = {
+    { "pip", { "%P", "-m", "pip", "install" }, { "%P", "-m", "pip", "uninstall", "-y" },
+      { "--force-reinstall", "--no-deps" }, false },
+    { "uv", { "uv", "pip", "install", "--python", "%P" }, { "uv", "pip", "uninstall", "--python", "%P" },
+      { "--reinstall", "--no-deps" }, false },
+    { "conda", { "conda", "install", "-y", "-p", "%E", "-c", "conda-forge" }, { "conda", "remove", "-y", "--force", "-p", "%E" },
+      { "--force-reinstall" }, true },
+    { "apt", { "apt-get", "install", "-y" }, { "apt-get", "remove", "-y" }, { "--reinstall" }, true },
+};
+
+struct command {
+    struct arena *a;
+    const char *args[ARGS_MAX + 1];
+    size_t n;
+};
+
+static void command_add(struct command *c, const char *arg)
+{
+    if (c->n < ARGS_MAX)
+        c->args[c->n++] = arg;
+}
+
+static void command_words(struct command *c, const struct judgement *j, const char *const *words, size_t max)
+{
+    for (size_t i = 0; i < max && words[i]; i++) {
+        const char *w = words[i];
+        if (str_eq(w, "%P"))
+            w = j->env ? j->env->python : "python3";
+        else if (str_eq(w, "%E"))
+            w = j->env ? j->env->prefix : "/";
+        command_add(c, w);
+    }
+}
+
+/* A distribution's own Python refuses pip (PEP 668) unless told otherwise. */
+static bool externally_managed(const struct judgement *j)
+{
+    if (!j->env || j->env->kind != ENV_SYSTEM)
+        return false;
+    const char *dir = arena_printf(&j->out->arena, "%s/lib/python%d.%d/EXTERNALLY-MANAGED", j->env->base_prefix,
+                                   j->env->major, j->env->minor);
+    return place_exists(j->s->place, dir);
+}
+
+static const struct installer *installer_of(const struct judgement *j, const struct want *w)
+{
+    const char *name = w->manager ? w->manager : j->env ? j->env->installer : "apt";
+    for (size_t i = 0; i < ARRAY_LEN(installers); i++)
+        if (name && str_eq(installers[i].name, name))
+            return &installers[i];
+    return &installers[0];
+}
+
+static const char *requirement(struct arena *a, const struct installer *with, const struct want *w)
+{
+    if (str_eq(with->name, "apt"))
+        return w->name;
+    const char *spec = w->spec ? w->spec : "";
+    if (with->conda_specs)
+        return arena_printf(a, "%s%s", w->name, str_starts(spec, "==") ? spec + 1 : spec);
+    return w->extras ? arena_printf(a, "%s[%s]%s", w->name, w->extras, spec) : arena_printf(a, "%s%s", w->name, spec);
+}
+
+static void fix_add(struct finding *f, struct fix made)
+{
+    vec_push(&f->fixes, made);
+}
+
+enum pass { PASS_REMOVE, PASS_INSTALL, PASS_FORCE, PASSES };
+
+static bool in_pass(const struct want *w, enum pass pass)
+{
+    switch (pass) {
+    case PASS_REMOVE:
+        return w->kind == WANT_REMOVE;
+    case PASS_INSTALL:
+        return w->kind == WANT_PACKAGE && !w->force;
+    case PASS_FORCE:
+        return w->kind == WANT_PACKAGE && w->force;
+    case PASSES:
+        break;
+    }
+    return false;
+}
+
+/* All wants of one kind in one command: one solve by the installer, one line for the person. */
+static void plan_pass(const struct judgement *j, struct finding *f, enum pass pass)
+{
+    struct arena *a = &j->out->arena;
+    struct command c = { .a = a };
+    const char *why = NULL;
+    for (size_t i = 0; i < f->wants.n; i++) {
+        const struct want *w = &f->wants.at[i];
+        if (!in_pass(w, pass))
+            continue;
+        const struct installer *with = installer_of(j, w);
+        if (c.n == 0) {
+            if (pass == PASS_REMOVE)
+                command_words(&c, j, with->remove, ARRAY_LEN(with->remove));
+            else
+                command_words(&c, j, with->install, ARRAY_LEN(with->install));
+            if (pass == PASS_FORCE)
+                command_words(&c, j, with->force, ARRAY_LEN(with->force));
+            if (str_eq(with->name, "pip") && externally_managed(j))
+                command_add(&c, "--break-system-packages");
+        }
+        command_add(&c, pass == PASS_REMOVE ? w->name : requirement(a, with, w));
+        why = !why ? w->why : str_eq(why, w->why) ? why : arena_printf(a, "%s; %s", why, w->why);
+    }
+    if (c.n == 0)
+        return;
+    const char **argv = arena_alloc(a, (c.n + 1) * sizeof(*argv));
+    memcpy(argv, c.args, c.n * sizeof(*argv));
+    argv[c.n] = NULL;
+    fix_add(f, (struct fix){ .why = why, .run = argv });
+}
+
+static void plan_rest(const struct judgement *j, struct finding *f, const struct want *w)
+{
+    struct arena *a = &j->out->arena;
+    switch (w->kind) {
+    case WANT_PACKAGE:
+    case WANT_REMOVE:
+    case WANT_REINSTALL:
+        return;
+    case WANT_PRELOAD_DLLS:
+        fix_add(f, (struct fix){ .why = w->why, .code = "onnxruntime.preload_dlls()" });
+        return;
+    case WANT_IMPORT_TORCH:
+        fix_add(f, (struct fix){ .why = w->why, .code = "import torch" });
+        return;
+    case WANT_LIBRARY_PATH: {
+        const char *old = place_getenv(j->s->place, "LD_LIBRARY_PATH");
+        fix_add(f, (struct fix){ .why = w->why, .env_name = "LD_LIBRARY_PATH",
+                                 .env_value = old && old[0] ? arena_printf(a, "%s:%s", w->name, old) : w->name });
+        return;
+    }
+    case WANT_UNSET_PATH:
+        fix_add(f, (struct fix){ .why = arena_printf(a, "take %s off LD_LIBRARY_PATH: %s", w->name, w->why) });
+        return;
+    case WANT_GPU_ACCESS:
+        fix_add(f, (struct fix){ .why = arena_printf(a, "start the container with --gpus all (Docker, with the NVIDIA Container "
+                                                        "Toolkit on the host) or --device nvidia.com/gpu=all (Podman): %s",
+                                                     w->why) });
+        return;
+    case WANT_DRIVER:
+    case WANT_REBOOT:
+    case WANT_PLAIN:
+        fix_add(f, (struct fix){ .why = w->why });
+        return;
+    case WANT_FILE:
+        fix_add(f, (struct fix){ .why = arena_printf(a, "%s: %s", w->name, w->why) });
+        return;
+    }
+}
+
+void plan_fixes(const struct judgement *j, struct findings *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct finding *at = f->at[i];
+        for (int pass = 0; pass < PASSES; pass++)
+            plan_pass(j, at, (enum pass)pass);
+        for (size_t k = 0; k < at->wants.n; k++)
+            plan_rest(j, at, &at->wants.at[k]);
+    }
+}
+
+static void quote(struct str *to, const char *arg)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%";
+    if (arg[0] && strspn(arg, safe) == strlen(arg)) {
+        str_add(to, arg);
+        return;
+    }
+    str_addc(to, '\'');
+    for (const char *p = arg; *p; p++)
+        str_add(to, *p == '\'' ? "'\\''" : (char[]){ *p, '\0' });
+    str_addc(to, '\'');
+}
+
+const char *plan_shell_line(struct arena *a, const struct fix *fix)
+{
+    struct str line = { 0 };
+    if (fix->run) {
+        for (size_t i = 0; fix->run[i]; i++) {
+            if (i)
+                str_addc(&line, ' ');
+            quote(&line, fix->run[i]);
+        }
+    } else if (fix->env_name) {
+        str_addf(&line, "export %s=", fix->env_name);
+        quote(&line, fix->env_value);
+    } else if (fix->code) {
+        str_add(&line, fix->code);
+    }
+    const char *kept = arena_strdup(a, str_get(&line));
+    str_done(&line);
+    return kept;
+}
