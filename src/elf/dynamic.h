@@ -75,6 +75,12 @@ struct elf_symbols {
     struct recorded *recorded; /* from a snapshot: all else above is empty */
 };
 
+/* The relocations in the loader's order: DT_RELA behind its relative part, then DT_JMPREL (lazy). */
+struct reloc_range {
+    struct span bytes;
+    bool lazy;
+};
+size_t reloc_ranges(const struct elf_symbols *s, struct reloc_range ret[2]);
 /* A string of DT_STRTAB; NULL when it does not lie in the file. */
 const char *dynamic_string(const struct elf_symbols *s, uint64_t offset);
 uint32_t elf_hash_gnu(const char *name);

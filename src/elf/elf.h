@@ -124,6 +124,29 @@ enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u);
 const struct elf_undef *elf_first_unresolved(const struct elf *elf, bool lazy,
                                              bool (*missing)(void *ctx, const struct elf_undef *u), void *ctx);
 
+/* What a relocation wants besides the file's own address. */
+enum elf_want_kind {
+    ELF_WANT_NOTHING,
+    ELF_WANT_SYMBOL,         /* an undefined symbol */
+    ELF_WANT_STATIC_TLS,     /* the symbol's object (without symbol: the file) in the static TLS block */
+    ELF_WANT_TLS_DESCRIPTOR, /* the same, where there is room */
+    ELF_WANT_BAD_TYPE,       /* a type that the loader does not know */
+    ELF_WANT_CRASH,          /* it writes where nothing is mapped, or behind the end of a cut file */
+};
+
+struct elf_want {
+    enum elf_want_kind kind;
+    const struct elf_undef *symbol; /* undefined in the file; NULL: none, or one of its own */
+    uint32_t type;
+    bool plt;                       /* met while binding lazily */
+};
+
+/* Calls each for every such relocation in the loader's order, until it returns false (then the result is false).
+ * The relative ones at the front (DT_RELACOUNT) are not looked at. A file of a snapshot has none. */
+bool elf_wants(const struct elf *elf, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx);
+size_t elf_relocs_size(const struct elf *elf); /* bytes that elf_wants would read */
+bool elf_is_cut(const struct elf *elf);        /* pages of its segments lie behind its end */
+
 /* For snapshots: writes down and rebuilds what the functions above answer. `asked` are the names that any file of
  * the snapshot wants: only those definitions are written; a rebuilt file answers ELF_UNKNOWN for others. */
 struct json;   /* base/jsonw.h */

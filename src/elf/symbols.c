@@ -196,13 +196,7 @@ enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u)
     return answer(s, &l, u->hash);
 }
 
-struct range {
-    struct span bytes;
-    bool lazy;
-};
-
-/* The relocations in the loader's order: DT_RELA behind its relative part, then DT_JMPREL. */
-static size_t ranges(const struct elf_symbols *s, struct range ret[2])
+size_t reloc_ranges(const struct elf_symbols *s, struct reloc_range ret[2])
 {
     const struct dynamic *d = &s->dyn;
     size_t n = 0;
@@ -215,14 +209,14 @@ static size_t ranges(const struct elf_symbols *s, struct range ret[2])
         if (size > all.left)
             size = all.left;
         if (skip < size && span_part(all, (size_t)skip, (size_t)(size - skip), &part))
-            ret[n++] = (struct range){ part, false };
+            ret[n++] = (struct reloc_range){ part, false };
     }
     if (d->has[DYN_PLTREL] && d->has[DYN_JMPREL] && d->has[DYN_PLTRELSZ]) {
         struct span all;
         (void)image_at(&s->image, d->value[DYN_JMPREL], &all);
         if (all.left > d->value[DYN_PLTRELSZ])
             all.left = (size_t)d->value[DYN_PLTRELSZ];
-        ret[n++] = (struct range){ all, true };
+        ret[n++] = (struct reloc_range){ all, true };
     }
     return n;
 }
@@ -243,8 +237,8 @@ static uint32_t undefined_end(const struct elf_symbols *s)
     } else if (s->n_chain > 0) {
         n = s->n_chain;
     } else {
-        struct range range[2];
-        size_t n_ranges = ranges(s, range);
+        struct reloc_range range[2];
+        size_t n_ranges = reloc_ranges(s, range);
         Elf64_Rela rela;
         for (size_t r = 0; r < n_ranges; r++)
             for (size_t i = 0; rela_at(range[r].bytes, i, &rela); i++)
@@ -333,8 +327,8 @@ const struct elf_undef *elf_first_unresolved(const struct elf *elf, bool lazy,
         }
 
     const struct elf_undef *found = NULL;
-    struct range range[2];
-    size_t n_ranges = n_missing ? ranges(s, range) : 0;
+    struct reloc_range range[2];
+    size_t n_ranges = n_missing ? reloc_ranges(s, range) : 0;
     lazy = lazy && !elf->bind_now;
     for (size_t r = 0; r < n_ranges && !found; r++) {
         Elf64_Rela rela;
