@@ -242,6 +242,8 @@ OTHERS = [
     case("LD_PRELOAD that is not there is ignored", [elf("libA.so")], 1, env={"LD_PRELOAD": "@/nowhere.so"}),
     case("LD_PRELOAD symbols are global", [elf("libA.so", refs=[ref("g")]), elf("libG.so", defs=[G])], 2,
          env={"LD_PRELOAD": "@/libG.so"}),
+    case("/etc/ld.so.preload", [elf("libA.so", refs=[ref("g")]), elf("libG.so", defs=[G])], 2,
+         ld_so_preload="# one\n@/nowhere.so:@/libG.so\n"),
     case("a hidden symbol does not count", [elf("libA.so", [C1], runpath="$ORIGIN", refs=[ref("g")]),
                                             elf(C1, defs=[dict(G, vis="hidden")])],
          "./libA.so: undefined symbol: g"),
@@ -321,6 +323,8 @@ class Tally:
 def needs(tree, setting):
     if tree.get("cache") and not setting.cache:
         return "no ld.so.cache of our own here"
+    if tree.get("ld_so_preload") and not setting.etc:
+        return "no /etc/ld.so.preload of our own here"
     if any(f["path"].startswith("/") for f in tree["files"]) and not setting.system:
         return "no system folder of our own here"
     if any(f.get("mode") is not None for f in tree["files"]) and not setting.modes:

@@ -373,6 +373,19 @@ def ld_preload(t):
     t.ld_preload.append(t.pick([name, name, "@/nowhere.so", "libQ.so.1"]))
 
 
+def preload_file(t):
+    """/etc/ld.so.preload"""
+    if not t.setting.etc or (t.exe_patch and t.exe_patch.get("needed")):
+        return
+    rows = []
+    for _ in range(t.rng.randint(1, 2)):
+        lib = t.libs[t.pick(t.letters())]
+        path = _at(lib["dir"], lib["file"])
+        rows.append(path if path.startswith("/") else "@/" + path)
+        rows.append(t.pick(["\n", " ", ":", "\t", " # @/nowhere.so\n", "#x\n", ""]))
+    t.tree["ld_so_preload"] = "".join(rows)
+
+
 def caller(t):
     """FILE is a name that another library dlopens."""
     spec = {"soname": t.pick(["libcall.so", None]), "needed": [], "defs": [], "refs": [], "tramp": True,
@@ -559,7 +572,7 @@ def exe(t):
     if key and not (patch.get("rpath") or patch.get("runpath")):
         patch[key] = ":".join([t.pick(["@/d1", "@/d2", "$ORIGIN/../d1", "$ORIGIN", "d1", "$ORIGIN/../d2", "",
                                        "$LIB", "@/d3"]) for _ in range(t.rng.randint(1, 3))])
-    if t.p(0.3) and not t.ld_preload:
+    if t.p(0.3) and not t.ld_preload and not t.tree.get("ld_so_preload"):
         patch["needed"] = t.libs[t.pick(t.letters())]["name"]
         if "runpath" not in patch and "rpath" not in patch:
             patch["runpath"] = "@/d1:@/d2:@/d3:@/sub/d4:@"
@@ -642,7 +655,7 @@ def fifo(t):
 
 
 NOISE = [(missing, 5), (unneeded_name, 5), (real_lib, 2), (damage, 7), (decoy, 9), (links, 6),
-         (odd_path, 7), (odd_llp, 6), (preload, 7), (ld_preload, 3), (caller, 5), (hwcaps, 5), (versions, 6),
+         (odd_path, 7), (odd_llp, 6), (preload, 7), (ld_preload, 3), (preload_file, 1), (caller, 5), (hwcaps, 5), (versions, 6),
          (undefined, 7), (flags, 5), (bind_now, 2), (tls, 3), (stack_isa, 2), (modes, 4), (cache, 5),
          (cache_form, 2), (by_ldconfig, 0.6), (system, 4), (exe, 5), (file_form, 4), (cwd, 3),
          (filters, 1), (relocs, 1), (no_hash, 1), (soname, 4), (second_copy, 5), (fifo, 0.05)]

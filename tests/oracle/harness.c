@@ -49,11 +49,11 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* What the program has by itself: with LD_PRELOAD only the four that every program has. */
+/* What the program has by itself: with preloads only the four that every program has. */
 static size_t own_maps(const struct link_map **own)
 {
     const char *env = getenv("LD_PRELOAD");
-    bool preloaded = env && *env;
+    bool preloaded = (env && *env) || access("/etc/ld.so.preload", F_OK) == 0;
     size_t n = 0;
     for (const struct link_map *l = link_maps(); l && n < MAX_OWN; l = l->l_next)
         if (!preloaded || !*l->l_name || ends_with(l->l_name, "/libc.so.6") ||

@@ -80,7 +80,7 @@ def reductions(tree):
                 yield changed(lambda t: t["env"].update({key: ":".join(parts[:i] + parts[i + 1:])}))
     for i in range(len(tree.get("preloads") or [])):
         yield changed(lambda t: t["preloads"].pop(i))
-    for key in ("caller", "exe", "cache", "other_cwd", "lazy", "options"):
+    for key in ("caller", "exe", "cache", "other_cwd", "lazy", "options", "ld_so_preload"):
         if tree.get(key):
             yield changed(lambda t: t.update({key: None}))
     for i in range(len((tree.get("cache") or {}).get("entries") or [])):
@@ -138,8 +138,9 @@ def describe(setting, tree, diff, oracle, answer):
         if "elf" in row:
             row = dict(row, elf={k: v for k, v in row["elf"].items() if v or v == 0})
         rows.append("  %s %s %s" % (f["kind"], f["path"], json.dumps(row)))
-    if tree.get("cache"):
-        rows.append("  cache %s" % json.dumps(tree["cache"]))
+    for key in ("cache", "ld_so_preload"):
+        if tree.get(key):
+            rows.append("  %s %s" % (key, json.dumps(tree[key])))
     rows.append("  loader: %s %s" % (oracle["verdict"], oracle["error"] or oracle["map"]))
     doc = answer.get("doc")
     rows.append("  ortfit: %s" % (answer.get("broken") or "%s %s" % (

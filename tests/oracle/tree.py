@@ -9,6 +9,7 @@ A tree is JSON: `@` in any string stands for the tree's folder.
     exe      path of the program; None = the plain one
     file     what is opened;  lazy;  caller;  preloads [[l|g, name], ...]
     cache    None | dictionary of cachewriter | {ldconfig: [dirs]}
+    ld_so_preload  None | text of /etc/ld.so.preload
 """
 import ctypes
 import json
@@ -51,6 +52,7 @@ class Setting:
         self.harness = os.path.join(base, "bin", "oracle")
         self.template = os.path.join(base, "bin", "template")
         self.cache = False     # /etc/ld.so.cache is ours
+        self.etc = False       # so is /etc/ld.so.preload
         self.system = False    # the system folders can be written to, harmlessly
         self.modes = False     # permission bits mean something (not root)
         self.missing = []
@@ -87,17 +89,25 @@ class Setting:
             shutil.copy("/etc/ld.so.cache", cache)
             self.mount(cache, "/etc/ld.so.cache", None, MS_BIND)
             self.cache = True
-            up, work = os.path.join(self.base, "up"), os.path.join(self.base, "work")
-            os.makedirs(up)
-            os.makedirs(work)
-            extra = ",userxattr" if uid != 0 else ""
-            self.mount("overlay", "/usr/lib", "overlay", 0,
-                       "lowerdir=/usr/lib,upperdir=%s,workdir=%s%s" % (up, work, extra))
-            os.chmod("/usr/lib", 0o777)
+            self.layer("/usr/lib", uid)
             os.chmod("/usr/lib/x86_64-linux-gnu", 0o777)
             self.system = True
+            self.layer("/etc", uid)
+            self.mount(cache, "/etc/ld.so.cache", None, MS_BIND)
+            self.etc = True
         except OSError as e:
-            self.missing.append("%s: %s" % (e.strerror, "the trees do without it"))
+            self.missing.append("%s: %s: the trees do without it" % (e.filename or e.args[1],
+                                                                     os.strerror(e.errno)))
+
+    def layer(self, folder, uid):
+        """A layer over a folder, so that it can be written to and stays as it is."""
+        name = folder.replace("/", "-")
+        up, work = self.base + "/up" + name, self.base + "/work" + name
+        os.makedirs(up)
+        os.makedirs(work)
+        self.mount("overlay", folder, "overlay", 0, "lowerdir=%s,upperdir=%s,workdir=%s%s" % (
+            folder, up, work, ",userxattr" if uid != 0 else ""))
+        os.chmod(folder, 0o777)
 
     def drop(self):
         """Become nobody, so that permission bits count."""
@@ -238,12 +248,18 @@ def make(setting, tree, top=None, elf=elfwriter.build):
             late.append((path, f["mode"]))
     if setting.cache:
         write_cache(setting, tree, top)
+    if setting.etc and tree.get("ld_so_preload") is not None:
+        with open("/etc/ld.so.preload", "w") as f:
+            f.write(subst(tree["ld_so_preload"], top))
     for path, mode in late:
         os.chmod(path, mode)
 
 
 def remove(setting, tree, top=None):
     top = top or setting.top
+    if setting.etc and tree.get("ld_so_preload") is not None and \
+            os.path.exists("/etc/ld.so.preload"):
+        os.unlink("/etc/ld.so.preload")
     for f in tree["files"]:
         path = subst(f["path"], top)
         if f.get("mode") is not None and f["kind"] == "dir":
