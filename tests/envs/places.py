@@ -177,8 +177,10 @@ class Places:
             elif m == "cwd0":
                 cwd = os.path.join(self.work, "cwd0")
                 os.makedirs(cwd, exist_ok=True)
-                with open(os.path.join(cwd, "libcublasLt.so.11"), "w", encoding="utf-8"):
-                    pass
+                for major in ("11", "12"):
+                    with open(os.path.join(cwd, "libcublasLt.so." + major), "w",
+                              encoding="utf-8"):
+                        pass
             elif m == "alien":
                 alien = os.path.join(self.work, "alien")
                 os.makedirs(alien, exist_ok=True)
