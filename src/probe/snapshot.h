@@ -42,6 +42,7 @@ struct lib_copy {
     const char *owner;   /* "nvidia-cudnn-cu12 9.10.2.21" (distribution), "cuda-13.0" (toolkit folder), or NULL */
     const char *version; /* "9.10.2.21", or NULL */
     int cuda_major;      /* what it is made for: 11, 12, 13; 0 unknown */
+    const char *cuda_by; /* how cuda_major is known: "package nvidia-cudnn-cu12", "soname", "folder cuda-13.0"; NULL unknown */
     bool stub;           /* in a folder named stubs: for linking only */
 };
 
@@ -61,27 +62,33 @@ struct driver {
     const struct fact *nvml;          /* version said by NVML, or why it failed */
     const struct fact *cuda_version;  /* highest CUDA that the driver says to serve (NVML): "13.0" */
     const char *version;              /* the one to judge by: kernel module, else NVML, else library; NULL unknown */
-    const char *libcuda_path;         /* real path of that libcuda.so.1, or NULL */
-    const char *library_version;      /* user-space side, to compare with the kernel module */
-    const char *compat_dir;           /* a cuda-compat folder that the loader reaches, or NULL */
+    const char *libcuda_path;         /* real path of that libcuda.so.1 (a stub and a compat one too), or NULL */
+    const char *libcuda_elsewhere;    /* libcuda.so.1 in a folder where drivers lie, when no search path reaches one; or NULL */
+    const char *library_version;      /* user-space side (libnvidia-ml, else libcuda), to compare with the kernel module */
+    const char *compat_dir;           /* a cuda-compat folder that the loader reaches, or NULL; libcuda is then newer on purpose */
     const char *stub_path;            /* a stub libcuda.so.1 that LD_LIBRARY_PATH or the cache would give, or NULL */
-    bool device_nodes;                /* /dev/nvidia0.. or /dev/dxg */
+    bool device_nodes;                /* /dev/nvidia0.., /dev/dxg, or a Jetson's */
+    bool uvm_node;                    /* /dev/nvidia-uvm: CUDA cannot start without it on a PC */
     bool wsl, jetson, container;
     const char *visible_devices;      /* NVIDIA_VISIBLE_DEVICES or NULL */
+    const char *cuda_visible_devices; /* CUDA_VISIBLE_DEVICES or NULL; "" and "-1" hide every GPU */
+    int nvml_error;                   /* what nvmlInit returned: 18 driver/library mismatch, 9 not loaded; 0 fine or not called */
 };
 
 struct dist {
     const char *name;     /* normalised as PEP 503: "onnxruntime-gpu" */
     const char *version;
     const char *path;     /* its .dist-info or .egg-info */
-    const char *site;     /* the sys.path folder that holds it */
-    const char *installer; /* "pip", "uv", "conda", or NULL */
-    const char *const *requires; /* Requires-Dist, verbatim; read for the distributions that matter only */
+    const char *site;     /* the sys.path folder that holds it; the prefix for what only conda-meta knows */
+    const char *installer; /* "pip", "uv", "conda", or NULL; read, as the next two, for the distributions that matter only */
+    const char *const *requires; /* Requires-Dist, verbatim */
     size_t n_requires;
+    const char *build;    /* conda's build text ("py311h5a1b2c3_200_cuda") where conda-meta has it, else NULL */
 };
 
-/* Which distribution's files really lie in onnxruntime/ */
-enum ort_files { ORT_FILES_UNKNOWN, ORT_FILES_ITS_OWN, ORT_FILES_MIXED };
+/* Which distribution's files really lie in onnxruntime/. MIXED: some are another distribution's.
+ * INCOMPLETE: some are gone (what uninstalling one of two leaves behind). */
+enum ort_files { ORT_FILES_UNKNOWN, ORT_FILES_ITS_OWN, ORT_FILES_MIXED, ORT_FILES_INCOMPLETE };
 
 struct ort_install {
     const char *package;   /* the distribution whose files are on top: "onnxruntime-gpu"; NULL unknown */
@@ -94,8 +101,10 @@ struct ort_install {
     const char *tensorrt;  /* or NULL */
     const char *cuda_built; /* cuda_version of build_and_package_info.py, or NULL */
     bool has_ld_preload;   /* _ld_preload.py that opens libraries (up to 1.15) */
-    const char *const *ld_preload; /* the sonames it opens, in order */
+    const char *const *ld_preload; /* the sonames it opens for CUDA, in order: one that fails switches CUDA off */
     size_t n_ld_preload;
+    const char *const *ld_preload_tensorrt; /* the same for TensorRT, opened after those */
+    size_t n_ld_preload_tensorrt;
     bool has_preload_dlls; /* from 1.21 */
     enum ort_files files;
     const struct dist *const *dists; /* every distribution that claims files in onnxruntime/ (by RECORD) */
@@ -126,6 +135,7 @@ struct pyenv {
     const char *torch_dir;  /* ".../torch" or NULL */
     const char *const *nvidia_dirs; /* nvidia/<part>/lib folders in sys.path order */
     size_t n_nvidia_dirs;
+    const char *tensorrt_dir; /* ".../tensorrt_libs" of the TensorRT wheels, or NULL */
 };
 
 /* What is judged: an environment's ONNX Runtime, a bare library, or a program. */
