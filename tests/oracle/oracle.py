@@ -29,8 +29,12 @@ import tree as trees
 MAX_SHOWN = 40
 
 
+def base_folder():
+    return os.path.join(tempfile.gettempdir(), "ortfit-oracle-%d" % os.getuid())
+
+
 def make_setting(args, bindir):
-    base = os.path.join(tempfile.gettempdir(), "ortfit-oracle-%d" % os.getuid())
+    base = base_folder()
     setting = trees.Setting(base, args.ortfit and os.path.abspath(args.ortfit))
     setting.isolate()
     if not setting.cache:
@@ -285,6 +289,21 @@ def run_replay(args, bindir):
     return 1 if diff else 0
 
 
+def in_child(function):
+    """The exit code of function(), run in a process that may give up its rights."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = 1
+    try:
+        code = function()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -314,16 +333,20 @@ def main():
             os.makedirs(args.keep, exist_ok=True)
             os.chmod(args.keep, 0o777)
         if args.replay:
-            return run_replay(args, bindir)
+            return in_child(lambda: run_replay(args, bindir))
         if args.cases:
             import cases
-            return cases.run(args, make_setting(args, bindir))
+            return in_child(lambda: cases.run(args, make_setting(args, bindir)))
         if args.compiler:
             import compiled
-            return compiled.run(args, make_setting(args, bindir))
+            return in_child(lambda: compiled.run(args, make_setting(args, bindir)))
         return run_random(args, bindir)
     finally:
         shutil.rmtree(bindir, ignore_errors=True)
+        try:
+            os.rmdir(base_folder())
+        except OSError:
+            pass
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ class Setting:
         self.system = False    # the system folders can be written to, harmlessly
         self.modes = False     # permission bits mean something (not root)
         self.missing = []
+        self.root = os.getuid() == 0
         self.libc = ctypes.CDLL(None, use_errno=True)
 
     def mount(self, source, target, fstype, flags, data=None):
