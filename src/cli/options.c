@@ -1,0 +1,204 @@
+/* The options: one row each, with the verbs that take it. Help and manual are written in man/; a test holds the two
+ * against each other. */
+#include "cli/app.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_LIST };
+
+struct option_row {
+    const char *name;
+    char letter;
+    enum option_type type;
+    size_t slot;     /* in struct options */
+    const char *arg; /* NULL for flags */
+    const char *verbs;
+};
+
+#define SLOT(field) offsetof(struct options, field)
+#define EVERY "check show snapshot loads"
+#define LOOKING "check show snapshot"
+
+static const struct option_row rows[] = {
+    { "root", 0, OPTION_TEXT, SLOT(root), "DIR", EVERY },
+    { "from", 0, OPTION_TEXT, SLOT(from), "SNAPSHOT", EVERY },
+    { "setenv", 0, OPTION_LIST, SLOT(setenv), "NAME=VALUE", EVERY },
+    { "python", 'p', OPTION_TEXT, SLOT(python), "ENV", LOOKING },
+    { "library", 'l', OPTION_TEXT, SLOT(library), "FILE", LOOKING },
+    { "provider", 0, OPTION_TEXT, SLOT(provider), "NAME", "check" },
+    { "deep", 0, OPTION_FLAG, SLOT(deep), NULL, LOOKING },
+    { "lazy", 0, OPTION_FLAG, SLOT(lazy), NULL, "loads" },
+    { "exe", 0, OPTION_TEXT, SLOT(exe), "PROGRAM", "loads" },
+    { "preload", 0, OPTION_LIST, SLOT(preload), "LIB", "loads" },
+    { "preload-global", 0, OPTION_LIST, SLOT(preload_global), "LIB", "loads" },
+    { "caller", 0, OPTION_TEXT, SLOT(caller), "LIB", "loads" },
+    { "cwd", 0, OPTION_TEXT, SLOT(cwd), "DIR", EVERY },
+    { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", EVERY },
+    { "redact", 0, OPTION_FLAG, SLOT(redact), NULL, "snapshot" },
+    { "format", 0, OPTION_TEXT, SLOT(format), "FORMAT", EVERY },
+    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads" },
+    { "quiet", 'q', OPTION_FLAG, SLOT(quiet), NULL, EVERY },
+    { "offline", 0, OPTION_FLAG, SLOT(offline), NULL, EVERY },
+    { "no-color", 0, OPTION_FLAG, SLOT(no_color), NULL, EVERY },
+    { "help", 'h', OPTION_FLAG, SLOT(help), NULL, EVERY },
+    { "version", 0, OPTION_FLAG, SLOT(version), NULL, EVERY },
+};
+
+bool options_at(unsigned i, const char **ret_name, char *ret_letter, const char **ret_arg, const char **ret_verbs)
+{
+    if (i >= ARRAY_LEN(rows))
+        return false;
+    *ret_name = rows[i].name;
+    *ret_letter = rows[i].letter;
+    *ret_arg = rows[i].arg;
+    *ret_verbs = rows[i].verbs;
+    return true;
+}
+
+static bool takes(const struct option_row *row, const char *verb)
+{
+    size_t n = strlen(verb);
+    for (const char *p = strstr(row->verbs, verb); p; p = strstr(p + 1, verb))
+        if ((p == row->verbs || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* Letters that differ between two short words, at most 9: enough to tell a slip from another word. */
+static unsigned distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    unsigned row[32], diagonal, above;
+    if (n >= ARRAY_LEN(row) || m >= ARRAY_LEN(row))
+        return 9;
+    for (size_t k = 0; k <= m; k++)
+        row[k] = (unsigned)k;
+    for (size_t i = 1; i <= n; i++) {
+        diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t k = 1; k <= m; k++) {
+            above = row[k];
+            unsigned best = diagonal + (a[i - 1] != b[k - 1]);
+            if (row[k - 1] + 1 < best)
+                best = row[k - 1] + 1;
+            if (above + 1 < best)
+                best = above + 1;
+            row[k] = best;
+            diagonal = above;
+        }
+    }
+    return row[m];
+}
+
+static const struct verb verbs[] = {
+    { "check", cmd_check, 0, 1 },
+    { "show", cmd_show, 0, 1 },
+    { "snapshot", cmd_snapshot, 0, 1 },
+    { "loads", cmd_loads, 1, 1 },
+};
+
+const struct verb *verb_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        if (str_eq(verbs[i].name, name))
+            return &verbs[i];
+    return NULL;
+}
+
+const char *verb_nearest(const char *name)
+{
+    const char *best = NULL;
+    unsigned least = 3;
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        unsigned d = distance(name, verbs[i].name);
+        if (d < least) {
+            least = d;
+            best = verbs[i].name;
+        }
+    }
+    return best;
+}
+
+static int unknown(const struct app *app, const char *given, struct err *e)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(given + strspn(given, "-"), "="), given + strspn(given, "-"));
+    const char *best = NULL;
+    unsigned least = 4;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        unsigned d = distance(name, rows[i].name);
+        if (str_eq(name, rows[i].name) && !takes(&rows[i], app->verb))
+            return err_set(e, ERR_USAGE, "'%s' does not take option '--%s'; see: ortfit %s --help", app->verb, name, app->verb);
+        if (takes(&rows[i], app->verb) && d < least) {
+            least = d;
+            best = rows[i].name;
+        }
+    }
+    if (best)
+        return err_set(e, ERR_USAGE, "unknown option '%s'; did you mean '--%s'?", given, best);
+    return err_set(e, ERR_USAGE, "unknown option '%s'; see: ortfit %s --help", given, app->verb);
+}
+
+static const struct option_row *row_of(const struct app *app, const char *arg, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (takes(&rows[i], app->verb) &&
+            ((len == 1 && arg[0] == rows[i].letter) ||
+             (len > 1 && strlen(rows[i].name) == len && memcmp(rows[i].name, arg, len) == 0)))
+            return &rows[i];
+    return NULL;
+}
+
+static void set(struct app *app, const struct option_row *row, const char *value)
+{
+    char *base = (char *)&app->opt + row->slot;
+    switch (row->type) {
+    case OPTION_FLAG:
+        *(bool *)(void *)base = true;
+        break;
+    case OPTION_TEXT:
+        *(const char **)(void *)base = value;
+        break;
+    case OPTION_LIST:
+        vec_push((struct names *)(void *)base, value);
+        break;
+    }
+}
+
+int options_parse(struct app *app, int argc, char **argv, struct err *e)
+{
+    bool only_args = false;
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i];
+        if (only_args || arg[0] != '-' || arg[1] == '\0') {
+            vec_push(&app->args, arg);
+            continue;
+        }
+        if (str_eq(arg, "--")) {
+            only_args = true;
+            continue;
+        }
+        bool is_long = arg[1] == '-';
+        const char *name = arg + (is_long ? 2 : 1);
+        size_t len = is_long ? strcspn(name, "=") : 1;
+        const struct option_row *row = is_long && len < 2 ? NULL : row_of(app, name, len);
+        if (!row)
+            return unknown(app, arg, e);
+        const char *value = is_long ? (name[len] == '=' ? name + len + 1 : NULL) : (name[1] ? name + 1 : NULL);
+        if (row->type == OPTION_FLAG && value)
+            return err_set(e, ERR_USAGE, "option '--%s' takes no value; write it alone", row->name);
+        if (row->type != OPTION_FLAG && !value) {
+            if (i + 1 >= argc)
+                return err_set(e, ERR_USAGE, "option '--%s' wants a value: --%s %s", row->name, row->name, row->arg);
+            value = argv[++i];
+        }
+        if (row->type != OPTION_FLAG && value[0] == '\0')
+            return err_set(e, ERR_USAGE, "option '--%s' is empty; it wants %s", row->name, row->arg);
+        set(app, row, value);
+    }
+    return 0;
+}
