@@ -170,7 +170,7 @@ void json_str(struct json *j, const char *s)
     if (s)
         json_strn(j, s, strlen(s));
     else
-        json_null(j);
+        json_nil(j);
 }
 
 void json_int(struct json *j, int64_t n)
@@ -200,7 +200,7 @@ void json_bool(struct json *j, bool b)
     fputs(b ? "true" : "false", j->out);
 }
 
-void json_null(struct json *j)
+void json_nil(struct json *j)
 {
     separate(j);
     fputs("null", j->out);

@@ -31,7 +31,7 @@ void json_int(struct json *j, int64_t n);
 void json_uint(struct json *j, uint64_t n);
 void json_num(struct json *j, double d); /* NaN and infinities write null */
 void json_bool(struct json *j, bool b);
-void json_null(struct json *j);
+void json_nil(struct json *j);
 /* key + value */
 void json_kstr(struct json *j, const char *key, const char *s);
 void json_kint(struct json *j, const char *key, int64_t n);
