@@ -1,16 +1,18 @@
 /*
  * The knowledge base: what is known of releases, libraries, drivers and GPUs.
  *
- * The rows live in the .tsv files of the top-level kb/ folder and are compiled into constant tables by
- * tools/kb-compile. Nothing is parsed, allocated or opened at start, and nothing here can fail: a query
- * returns a row or NULL, and NULL means "not known", never "does not exist" unless its comment says so.
+ * The rows live in the .tsv files of the top-level kb/ folder, compiled into constant tables by
+ * tools/kb-compile. Nothing is parsed, allocated or opened at start, and nothing here can fail: a
+ * query returns a row or NULL, and NULL means "not known", never "does not exist" unless its comment
+ * says so.
  * All rows and strings are constant and live as long as the program; callers free nothing.
  *
  * Encodings, the same in every row:
  *   version      the text of the index ("1.23.2"); compare with version/pep440.h, never with strcmp
  *   driver       "525.60.13"; compare with version/driver.h
- *   cuda         major * 1000 + minor * 10, as cuDriverGetVersion counts: 12.8 is 12080; 0 unknown
- *   cc           compute capability major * 10 + minor, as sm numbers count: 8.6 is 86, 12.0 is 120; 0 unknown
+ *   cuda         major * 1000 + minor * 10, as cuDriverGetVersion has it: 12.8 is 12080; 0 unknown
+ *   cc           compute capability major * 10 + minor, as sm numbers count: 8.6 is 86, 12.0 is 120;
+ *                0 unknown
  *   date         year * 10000 + month * 100 + day: 20261026; 0 unknown
  *   list         NULL-terminated array of strings, itself never NULL (it may be empty)
  *   text         NULL where nothing is known or where there is none; the field's comment says which
@@ -51,18 +53,21 @@ struct kb_prov {
     enum kb_confidence confidence;
 };
 
-/* --- ONNX Runtime ---------------------------------------------------------------------------------- */
+/* --- ONNX Runtime --- */
 
 enum kb_open {
     KB_OPEN_UNKNOWN,
-    KB_OPEN_BARE_NAME, /* dlopen("libonnxruntime_providers_cuda.so"): search paths decide, the pybind module is the loader */
-    KB_OPEN_FULL_PATH, /* dlopen("/.../capi/libonnxruntime_providers_cuda.so"): no caller chain */
+    /* dlopen("libonnxruntime_providers_cuda.so"): search paths decide, the pybind module is the loader */
+    KB_OPEN_BARE_NAME,
+    /* dlopen("/.../capi/libonnxruntime_providers_cuda.so"): no caller chain */
+    KB_OPEN_FULL_PATH,
 };
 
 enum kb_needs_by {
     KB_NEEDS_UNKNOWN,
     KB_NEEDS_DT_NEEDED,
-    KB_NEEDS_LD_PRELOAD_PY, /* up to 1.15: DT_NEEDED stripped, capi/_ld_preload.py opens them at import */
+    /* up to 1.15: DT_NEEDED is stripped, capi/_ld_preload.py opens them at import */
+    KB_NEEDS_LD_PRELOAD_PY,
 };
 
 /* One release of onnxruntime-gpu on the public index. Sonames and paths are those of linux x86_64. */
@@ -91,9 +96,6 @@ struct kb_ort {
     enum kb_open opened_by;
     enum kb_known preload_dlls;       /* has onnxruntime.preload_dlls() */
     enum kb_known exec_stack;         /* the pybind module asks for an executable stack: glibc 2.41 refuses it */
-    const char *numpy_linux;          /* specifier of its metadata, ">=1.21.6"; NULL: the wheel read names none */
-    const char *numpy_win;
-    int numpy_abi;                    /* 1: built for NumPy 1, breaks with 2; 2: works with both */
     const char *note;                 /* what is odd about it; NULL: nothing */
     struct kb_prov prov;
 };
@@ -115,16 +117,36 @@ struct kb_ort_wish {
 };
 const struct kb_ort *kb_ort_newest(const struct kb_ort_wish *wish);
 
+/* What the metadata of a release asks of numpy: wheels of one release differ by platform and python tag. */
+struct kb_numpy {
+    const char *version;
+    enum kb_platform platform;
+    const char *const *py; /* list of python tags */
+    const char *spec;      /* ">=1.26.0" */
+    struct kb_prov prov;
+};
+const struct kb_numpy *kb_numpy_find(const char *version, enum kb_platform platform, const char *py_tag);
+const struct kb_numpy *kb_numpy_at(size_t i);
+
+/* abi 1: built for NumPy 1, breaks with NumPy 2; 2: works with both. */
+struct kb_numpy_abi {
+    const char *version;
+    int abi;
+    struct kb_prov prov;
+};
+const struct kb_numpy_abi *kb_numpy_abi_find(const char *version);
+
 /* One extra of one release, e.g. onnxruntime-gpu[cuda]==1.23.2. */
 struct kb_extra {
     const char *version, *extra;
     const char *const *requires; /* list of PEP 508 requirements as its metadata has them */
-    const char *const *brings;   /* list: of the provider's needs and lazy sonames, those that this extra brings, dependencies included */
+    /* list: of the provider's needs and lazy sonames those that this extra brings, by its dependencies too */
+    const char *const *brings;
     enum kb_known installable;   /* KB_NO: it names packages that the index does not have */
     const char *note;
     struct kb_prov prov;
 };
-/* NULL: this release has no such extra. i walks over all extras of a release when extra is NULL. */
+/* NULL: this release has no such extra. */
 const struct kb_extra *kb_extra_find(const char *version, const char *extra);
 const struct kb_extra *kb_extra_at(size_t i);
 
@@ -147,7 +169,8 @@ struct kb_dist {
     struct kb_prov prov;
 };
 /* name in any spelling (PEP 503 normalised here). NULL: no distribution of ONNX Runtime is known by that name. */
-const struct kb_dist *kb_dist_find(const char *name);
+const struct kb_dist *kb_dist_find(const char *name); /* of pip */
+const struct kb_dist *kb_dist_find_in(const char *manager, const char *name);
 const struct kb_dist *kb_dist_at(size_t i);
 
 /* A release of a distribution other than onnxruntime-gpu. */
@@ -177,7 +200,7 @@ const struct kb_feed *kb_feed_at(size_t i);
 /* The feed that carries this release for this CUDA major; NULL: none known. */
 const struct kb_feed *kb_feed_find(const char *ort_version, int cuda_major);
 
-/* --- GPU code -------------------------------------------------------------------------------------- */
+/* --- GPU code --- */
 
 /* suffix 'a': architecture-specific, serves exactly that cc. cc 0 ends a list. */
 struct kb_sm {
@@ -204,14 +227,14 @@ enum kb_cover {
     KB_COVER_PTX,     /* by compiling PTX at first use: the driver must know that PTX version */
     KB_COVER_CUBIN,
 };
-/* Does this code run on a GPU of this compute capability? A cubin serves its own major from its minor up; an
- * 'a' cubin exactly its cc; an 'f' cubin its own major from its minor up; PTX its cc and everything above; 'a' PTX exactly its cc.
- * Lists end with cc 0; NULL is an empty list. Usable as well for lists read from a file. */
+/* Does this code run on a GPU of this compute capability? A cubin serves its own major from its minor up
+ * (an 'f' cubin too), an 'a' cubin exactly its cc; PTX serves its cc and everything above, 'a' PTX exactly
+ * its cc. Lists end with cc 0; NULL is an empty list. Usable as well for lists read from a file. */
 enum kb_cover kb_cover(const struct kb_sm *cubins, const struct kb_sm *ptx, int cc);
 /* The same for a row, partial lists considered. */
 enum kb_cover kb_gpu_code_cover(const struct kb_gpu_code *code, int cc);
 
-/* --- PyTorch --------------------------------------------------------------------------------------- */
+/* --- PyTorch --- */
 
 struct kb_torch {
     const char *version; /* of the public index, linux x86_64 */
@@ -223,8 +246,8 @@ struct kb_torch {
     int cudnn_major;             /* 0: cuDNN is linked in, no library of its own */
     const char *cudnn;           /* pinned version; NULL: no pin */
     const char *const *pins;     /* list of its NVIDIA requirements */
-    const char *const *needs;    /* list: NVIDIA sonames that its libraries load; empty where the wheel was not read */
-    enum kb_known needs_known;
+    const char *const *needs;    /* list: NVIDIA sonames that its libraries load */
+    enum kb_known needs_known;   /* KB_NO: the wheel was not read, needs is empty */
     struct kb_prov prov;
 };
 /* A local label is ignored: "2.4.1+cu118" finds 2.4.1, whose CUDA is that of the public index. */
@@ -233,7 +256,7 @@ const struct kb_torch *kb_torch_at(size_t i);
 /* CUDA of a torch version with a local label: "2.4.1+cu118" is 11080. 0: no CUDA label ("+cpu" gives -1). */
 int kb_torch_label_cuda(const char *version);
 
-/* --- libraries ------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 enum kb_family {
     KB_FAMILY_UNKNOWN,
@@ -257,7 +280,7 @@ struct kb_library {
     const char *soname;
     enum kb_os os;
     enum kb_family family;
-    int cuda_first, cuda_last; /* CUDA majors that use this name; 0, 0: the name does not tell. Equal: it tells exactly */
+    int cuda_first, cuda_last; /* CUDA majors that use this name; 0, 0: the name does not tell */
     int major;                 /* of the library's own name: cuDNN 9, TensorRT 10, cuFFT 11; 0 none */
     struct kb_prov prov;
 };
@@ -266,7 +289,8 @@ const struct kb_library *kb_library_find(const char *soname);
 const struct kb_library *kb_library_at(size_t i);
 /* Family of any soname, known or not, by its stem: "libcublas.so.99" is cuBLAS. */
 enum kb_family kb_soname_family(const char *soname);
-/* The same library's name for another CUDA major ("libcublasLt.so.11", 12 -> "libcublasLt.so.12"); NULL: not known. */
+/* The same library's name for another CUDA major ("libcublasLt.so.11", 12 gives "libcublasLt.so.12");
+ * NULL: not known. */
 const char *kb_soname_for_cuda(const char *soname, int cuda_major);
 /* True when two CUDA majors use this very name, so that a file of the wrong one is taken silently. */
 bool kb_soname_ambiguous(const char *soname);
@@ -293,7 +317,8 @@ struct kb_wheel_version {
     enum kb_known yanked;
     struct kb_prov prov;
 };
-/* Newest final, not yanked release of the package that meets spec (NULL: any), published by as_of (0: any). NULL: none. */
+/* Newest final, not yanked release of the package that meets spec (NULL: any), published by as_of
+ * (0: any; releases of unknown date count as published). NULL: none. */
 const struct kb_wheel_version *kb_wheel_newest(const char *package, const char *spec, int as_of);
 /* Exactly this release; NULL: the index does not have it. */
 const struct kb_wheel_version *kb_wheel_version_find(const char *package, const char *version);
@@ -304,12 +329,13 @@ struct kb_soname {
     const char *soname;
     int cuda_major;       /* the flavour */
     const char *manager;  /* "pip", "conda", "apt" */
-    const char *package;  /* "nvidia-cudnn-cu12"; apt: may hold {major} and {minor} of the CUDA wanted: "libcublas-{major}-{minor}" */
+    /* "nvidia-cudnn-cu12"; for apt it may hold the CUDA wanted: "libcublas-{major}-{minor}" */
+    const char *package;
     const char *spec;     /* versions of the package that carry this soname: ">=9,<10"; NULL: any */
     const char *folder;   /* where the file lies in the wheel; NULL: not a wheel */
     struct kb_prov prov;
 };
-/* For pip. cuda_major is ONNX Runtime's. NULL: no package is known to bring it (libcuda.so.1: none ever does). */
+/* For pip. cuda_major is ONNX Runtime's. NULL: no package is known to bring it (libcuda.so.1: none does). */
 const struct kb_soname *kb_soname_find(const char *soname, int cuda_major);
 /* For any manager. */
 const struct kb_soname *kb_soname_find_in(const char *manager, const char *soname, int cuda_major);
@@ -321,7 +347,7 @@ int kb_package_cuda_major(const char *package);
  * "libcudnn.so.9", 12 gives ">=9,<9.11". At least 64 bytes of room; false: no such package, or no version serves. */
 bool kb_soname_spec(const char *soname, int cuda_major, int cc, char *ret_spec, size_t room);
 
-/* --- driver, CUDA, GPU ----------------------------------------------------------------------------- */
+/* --- driver, CUDA, GPU --- */
 
 /* The oldest driver on which programs of a CUDA major run (minor-version compatibility). */
 struct kb_floor {
@@ -351,13 +377,14 @@ struct kb_branch {
 };
 const struct kb_branch *kb_branch_find(int branch);
 const struct kb_branch *kb_branch_at(size_t i);
-/* Newest CUDA native to this driver; 0: older than everything known. Exact for listed branches, else that of
- * the newest toolkit whose paired driver is not above it. */
-int kb_driver_native_cuda(const char *driver, enum kb_os os);
+/* Newest CUDA native to this driver: that of the newest listed branch not above it (Windows numbers run on
+ * inside a branch: 551.61 and 552.22 are of 550). 0: older than everything known, or no driver number. */
+int kb_driver_native_cuda(const char *driver);
 /* The first driver branch whose native CUDA is at least this; NULL: none known. */
 const struct kb_branch *kb_branch_for_cuda(int cuda);
 
-/* Forward compatibility: does package cuda-compat for this CUDA work on this driver branch (data-center GPUs, Linux)? */
+/* Forward compatibility (Linux, data-center GPUs): does the cuda-compat package of this CUDA work on this
+ * driver branch? */
 struct kb_compat {
     int cuda;
     int branch;
@@ -367,6 +394,9 @@ struct kb_compat {
 };
 const struct kb_compat *kb_compat_find(int cuda, int branch);
 const struct kb_compat *kb_compat_at(size_t i);
+
+/* "8.6", "86", "sm_86", "sm_90a", "compute_86" to 86; 0: none of these. */
+int kb_cc_parse(const char *text);
 
 struct kb_arch {
     int cc;
@@ -392,7 +422,7 @@ const struct kb_gpu *kb_gpu_at(size_t i);
 struct kb_chip {
     const char *chip; /* "AD104" */
     int cc;
-    int pci_first, pci_last; /* PCI device ids of vendor 10de that pci.ids gives this chip; a chip may have several rows */
+    int pci_first, pci_last; /* PCI device ids of vendor 10de; a chip may have several rows */
     struct kb_prov prov;
 };
 /* A pci.ids device name ("AD104GL [L4]", "GH100 [H100 PCIe]") or a bare chip name. NULL: chip not known. */
@@ -401,7 +431,7 @@ const struct kb_chip *kb_chip_find(const char *pci_name);
 const struct kb_chip *kb_chip_by_pci_id(int device_id);
 const struct kb_chip *kb_chip_at(size_t i);
 
-/* --- cuDNN ----------------------------------------------------------------------------------------- */
+/* --- cuDNN --- */
 
 /* What a range of cuDNN releases serves. */
 struct kb_cudnn {
@@ -417,7 +447,18 @@ const struct kb_cudnn *kb_cudnn_find(const char *version, int cuda_major);
 /* The row that says that this cuDNN has no code for this GPU; NULL: it has, or nothing is known against it. */
 const struct kb_cudnn *kb_cudnn_dropped(int cc, const char *version, int cuda_major);
 
-/* --- the whole ------------------------------------------------------------------------------------- */
+/* --- rules --- */
+
+/* A sentence that findings may quote, with its source: "exec-stack", "cudnn-major", "same-soname", ... */
+struct kb_rule {
+    const char *id;
+    const char *text;
+    struct kb_prov prov;
+};
+const struct kb_rule *kb_rule_find(const char *id);
+const struct kb_rule *kb_rule_at(size_t i);
+
+/* --- the whole --- */
 
 /* Day of the newest row, "2026-12-01": what counts as published is judged by it. */
 const char *kb_date(void);
