@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 
-enum { JSONR_DEPTH = 64 };
+enum { JSONR_DEPTH = 64, JSONR_VALUES = 4 * 1000 * 1000 };
 
-/* ERR_FORMAT with line and reason; nesting deeper than JSONR_DEPTH is refused. Caller: json_decref(*ret). */
+/* ERR_FORMAT with line and reason, also for more nesting or values than these. Caller: json_decref(*ret). */
 int jsonr_parse(const char *text, size_t len, json_t **ret, struct err *e);
 /* Of a regular file of at most max_bytes; also ERR_READ and ERR_LIMIT as io_read_file. */
 int jsonr_read_file(const char *path, size_t max_bytes, json_t **ret, struct err *e);

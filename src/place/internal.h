@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "base/str.h"
 #include "place/place.h"
 
 /* FNV-1a, in place of uthash's own, which falls through its cases unmarked. */
@@ -85,11 +86,6 @@ struct env_entry *place_env_entry(struct place *p, const char *name);
 struct call_entry *place_call_entry(struct place *p, const char *name);
 /* ENOENT and ENOTDIR mean absent, 0 present, others failed. */
 enum known place_known_of(int error);
-void place_fill_info(const struct stat *st, struct file_info *ret);
-
-/* Opens a regular file for reading; a descriptor or -errno. EISDIR for folders, EINVAL for what else is no file;
- * a FIFO or device is never waited for nor read. */
-int place_open_regular(const struct place *p, const char *path, struct stat *ret);
 
 void place_read_text(struct place *p, int fd, uint64_t size_bytes, enum text_part part, struct text *ret);
 void place_read_list(struct place *p, const char *path, struct listing *ret);
@@ -101,5 +97,22 @@ int place_digest(int fd, char hex[65]);
 /* Walks path inside root_fd component by component; never leaves it. With flags O_PATH|O_NOFOLLOW the last
  * component may be a link. ret_real (or NULL) gets the resolved path. A descriptor or -errno. */
 int place_walk(int root_fd, const char *path, int flags, char *ret_real);
+
+/* Names of the parts in a record. */
+extern const char *const place_part_names[TEXT_PARTS];
+
+/* Bytes that JSON cannot carry (no UTF-8, or NUL inside) are written as {"raw": text}, where a backslash is doubled
+ * and such a byte is \xHH. */
+bool escape_needed(const char *s, size_t n);
+void escape_add(struct str *to, const char *s, size_t n);
+bool escape_read(struct str *to, const char *text, size_t n); /* false: no such text */
+
+/* Writes the record as it is. */
+void place_write(struct place *p, struct json *to);
+/* Writes the members of a record in which the names of m are replaced. */
+struct json_t;
+void place_write_redacted(struct json_t *record, const struct place_machine *m, struct json *to);
+/* A snapshot place from the parsed document. */
+int place_load(const struct json_t *doc, const char *name, struct place **ret, struct err *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include "base/xalloc.h"
 
-enum { CALL_BYTES = 1024 * 1024 };
+enum { CALL_BYTES = 1024 * 1024, OPEN_FOREIGN = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
 struct place *place_new(enum place_kind kind, const char *name)
 {
@@ -233,7 +233,7 @@ static enum file_type type_of(mode_t mode)
     return S_ISLNK(mode) ? FILE_LINK : FILE_OTHER;
 }
 
-void place_fill_info(const struct stat *st, struct file_info *ret)
+static void fill_info(const struct stat *st, struct file_info *ret)
 {
     *ret = (struct file_info){
         .known = KNOWN_PRESENT,
@@ -244,6 +244,14 @@ void place_fill_info(const struct stat *st, struct file_info *ret)
         .mode = st->st_mode & 07777u,
         .mtime_s = st->st_mtim.tv_sec,
     };
+}
+
+static void keep_info(struct place *p, struct entry *e, const struct stat *st)
+{
+    if (e->stat)
+        return;
+    e->stat = arena_new(&p->arena, struct file_info);
+    fill_info(st, e->stat);
 }
 
 static const struct file_info *info_of(struct place *p, const char *path, bool follow)
@@ -257,8 +265,8 @@ static const struct file_info *info_of(struct place *p, const char *path, bool f
     /* What is no link is the same seen from both sides. */
     const struct file_info *other = follow ? e->lstat : NULL;
     if (other && other->known == KNOWN_PRESENT && other->type != FILE_LINK) {
-        *slot = e->lstat;
-        return *slot;
+        e->stat = e->lstat;
+        return e->stat;
     }
     struct question q = question_of(p, e, follow);
     if (!q.error && !q.ask)
@@ -267,7 +275,7 @@ static const struct file_info *info_of(struct place *p, const char *path, bool f
     struct stat st;
     int error = q.error ? q.error : -p->backing->stat(p, e->path, follow, &st);
     if (error == 0)
-        place_fill_info(&st, info);
+        fill_info(&st, info);
     info->known = place_known_of(error);
     info->error = error;
     *slot = info;
@@ -341,20 +349,40 @@ const char *place_realpath(struct place *p, const char *path)
 
 /* ---- contents ---- */
 
-int place_open_regular(const struct place *p, const char *path, struct stat *ret)
+/* 0, or the errno that stands for "no file to read". */
+static int regular(const struct stat *st)
 {
-    int fd = p->backing->open(p, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (S_ISREG(st->st_mode))
+        return 0;
+    return S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
+}
+
+/* Opens the entry's file for reading; a descriptor or -errno. A FIFO or device is never waited for nor read. What
+ * fstat tells is kept, so that a later place_stat is free. */
+static int open_regular(struct place *p, struct entry *e, struct stat *ret)
+{
+    int fd = p->backing->open(p, e->path, OPEN_FOREIGN);
     if (fd < 0)
         return fd;
-    int error = 0;
-    if (fstat(fd, ret) != 0)
-        error = errno;
-    else if (!S_ISREG(ret->st_mode))
-        error = S_ISDIR(ret->st_mode) ? EISDIR : EINVAL;
-    if (error == 0)
+    int error = fstat(fd, ret) == 0 ? 0 : errno;
+    if (!error) {
+        keep_info(p, e, ret);
+        error = regular(ret);
+    }
+    if (!error)
         return fd;
     (void)close(fd);
     return -error;
+}
+
+/* elf_read looks at the file itself; only when it would not is it worth a call to know why. */
+static int why_unread(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return errno;
+    int error = regular(&st);
+    return error ? error : EIO;
 }
 
 const struct listing *place_list(struct place *p, const char *path)
@@ -396,7 +424,7 @@ const struct text *place_text(struct place *p, const char *path, enum text_part 
     *text = (struct text){ .at = "", .error = q.error };
     if (!q.error) {
         struct stat st;
-        cleanup_(closep) int fd = place_open_regular(p, e->path, &st);
+        cleanup_(closep) int fd = open_regular(p, e, &st);
         if (fd < 0)
             text->error = -fd;
         else
@@ -422,13 +450,12 @@ const struct place_elf *place_elf(struct place *p, const char *path)
     struct place_elf *a = arena_new(&p->arena, struct place_elf);
     a->error = q.error;
     if (!q.error) {
-        struct stat st;
-        cleanup_(closep) int fd = place_open_regular(p, e->path, &st);
+        cleanup_(closep) int fd = p->backing->open(p, e->path, OPEN_FOREIGN);
         struct elf *elf = NULL;
         if (fd < 0)
             a->error = -fd;
         else if (elf_read(fd, &p->arena, &elf, NULL) < 0)
-            a->error = EIO;
+            a->error = why_unread(fd);
         a->elf = elf;
     }
     a->known = place_known_of(a->error);
@@ -452,7 +479,7 @@ const struct place_gpu_code *place_gpu_code(struct place *p, const char *path)
     a->error = q.error;
     if (!q.error) {
         struct stat st;
-        cleanup_(closep) int fd = place_open_regular(p, e->path, &st);
+        cleanup_(closep) int fd = open_regular(p, e, &st);
         if (fd < 0)
             a->error = -fd;
         else if (fatbin_read(fd, &p->arena, &a->code, NULL) < 0)
@@ -478,7 +505,7 @@ const char *place_sha256(struct place *p, const char *path, uint64_t max_bytes)
     int error = q.error;
     if (!error) {
         struct stat st;
-        cleanup_(closep) int fd = place_open_regular(p, e->path, &st);
+        cleanup_(closep) int fd = open_regular(p, e, &st);
         if (fd < 0)
             error = -fd;
         else if ((uint64_t)st.st_size > max_bytes)
