@@ -43,6 +43,7 @@ def make_setting(args, bindir):
         setting.harness = os.path.join(base, "bin", "oracle")
         setting.template = os.path.join(base, "bin", "template")
         os.makedirs(base, exist_ok=True)
+        args.made = base
     setting.prepare(bindir)
     if not args.cases:
         setting.drop()
@@ -214,8 +215,7 @@ def work(args, bindir, job, write_fd):
     wanted = [args.only] if args.only is not None else range(job, args.count, args.jobs)
     for index in wanted:
         one(args, setting, int(index), state)
-    if not setting.cache:
-        shutil.rmtree(setting.base, ignore_errors=True)
+    clean(args)
     state["missing"] = setting.missing
     state["seen"] = list(state["seen"].items())
     state["noise"] = [[k[0], k[1], v] for k, v in state["noise"].items()]
@@ -289,7 +289,13 @@ def run_replay(args, bindir):
     return 1 if diff else 0
 
 
-def in_child(function):
+def clean(args):
+    """What no namespace takes away."""
+    if getattr(args, "made", None):
+        shutil.rmtree(args.made, ignore_errors=True)
+
+
+def in_child(args, function):
     """The exit code of function(), run in a process that may give up its rights."""
     pid = os.fork()
     if pid:
@@ -299,6 +305,7 @@ def in_child(function):
         code = function()
     except BaseException:
         sys.excepthook(*sys.exc_info())
+    clean(args)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -333,13 +340,13 @@ def main():
             os.makedirs(args.keep, exist_ok=True)
             os.chmod(args.keep, 0o777)
         if args.replay:
-            return in_child(lambda: run_replay(args, bindir))
+            return in_child(args, lambda: run_replay(args, bindir))
         if args.cases:
             import cases
-            return in_child(lambda: cases.run(args, make_setting(args, bindir)))
+            return in_child(args, lambda: cases.run(args, make_setting(args, bindir)))
         if args.compiler:
             import compiled
-            return in_child(lambda: compiled.run(args, make_setting(args, bindir)))
+            return in_child(args, lambda: compiled.run(args, make_setting(args, bindir)))
         return run_random(args, bindir)
     finally:
         shutil.rmtree(bindir, ignore_errors=True)

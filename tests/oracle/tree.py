@@ -81,9 +81,9 @@ class Setting:
                 with open("/proc/self/setgroups", "w") as f:
                     f.write("deny")
                 with open("/proc/self/uid_map", "w") as f:
-                    f.write("0 %d 1" % uid)
+                    f.write("%d %d 1" % (uid, uid))
                 with open("/proc/self/gid_map", "w") as f:
-                    f.write("0 %d 1" % gid)
+                    f.write("%d %d 1" % (gid, gid))
             self.mount("none", "/", None, MS_REC | MS_PRIVATE)
             self.mount("tmpfs", self.base, "tmpfs", 0, "mode=0755")
             cache = os.path.join(self.base, "cache")
@@ -112,8 +112,8 @@ class Setting:
 
     def drop(self):
         """Become nobody, so that permission bits count."""
-        if os.getuid() != 0 or self.libc.getuid() != 0:
-            self.modes = os.getuid() != 0
+        if not self.root:
+            self.modes = True
             return
         if not self.cache:
             self.missing.append("root without a namespace: permission bits are not tested")
