@@ -226,7 +226,7 @@ static void render_loads(const struct report *r, struct json *j)
     if (r->load->known)
         json_bool(j, r->load->loads);
     else
-        json_null(j);
+        json_nil(j);
     json_kstr(j, "error", r->load->error);
     json_key(j, "map");
     json_arr(j);
