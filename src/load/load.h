@@ -53,7 +53,8 @@ struct load_config {
     const char *library_path; /* LD_LIBRARY_PATH or NULL */
     const char *preload;      /* LD_PRELOAD or NULL */
     const char *cwd;          /* NULL: place_cwd */
-    bool secure;              /* AT_SECURE */
+    bool bind_now;            /* LD_BIND_NOW is set and not empty */
+    bool secure;              /* AT_SECURE; also taken from the set-id bits of exe */
 };
 
 /* One library asked for and what became of it. */
@@ -74,6 +75,7 @@ struct load_result {
     bool loads;
     const char *error;      /* dlerror's exact text; "the loader would abort: ..." ; NULL when it loads */
     bool aborts;
+    const char *path;       /* l_name of the object that name stands for; NULL when it does not load */
     const char *const *map; /* l_name of the objects that this call brought (its root first), in load order; when
                              * the root was loaded before: that alone */
     size_t n_map;
@@ -101,6 +103,10 @@ const char *load_process_error(const struct load_process *proc); /* NULL: it sta
  * ret lives in the process's arena. */
 int load_dlopen(struct load_process *proc, const char *name, const char *caller, unsigned flags,
                 struct load_result *ret, struct err *e);
+
+/* The link map beyond what the program has by itself at its start (with LD_PRELOAD: beyond the program, ld.so, the
+ * vdso and libc), in its order. Returns the number; *ret lives in the process's arena. */
+size_t load_process_map(struct load_process *proc, const char *const **ret);
 
 /* Is an object with this soname or name in the process now? Its path, or NULL. */
 const char *load_process_has(const struct load_process *proc, const char *soname);

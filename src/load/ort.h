@@ -19,7 +19,7 @@ struct ort_try {
     const char *error;        /* the loader's text; NULL when it loads */
     const char *provider_path; /* the provider file that would be opened (an alien one on LD_LIBRARY_PATH counts) */
     const struct load_need *needs; /* of providers_shared and the provider, each soname once; lazily opened ones
-                                    * at the end with status LOAD_LAZY, or LOAD_MISSING when they are not reachable */
+                                    * at the end with status LOAD_LAZY, path NULL when they are not reachable */
     size_t n_needs;
     bool import_fails;        /* the pybind module itself cannot be loaded */
 };

@@ -1,0 +1,236 @@
+/* What the loader checks once everything is mapped: versions, the CPU's level, and what relocation looks up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "load/process.h"
+
+enum {
+    TLS_TCB_BYTES = 2304,      /* struct pthread of glibc on x86_64 */
+    TLS_SMALL_RELOCS = 262144, /* bytes of relocations always looked through */
+};
+
+static const char *shown_name(const struct object *o)
+{
+    return *o->name ? o->name : "<main program>";
+}
+
+static struct object *find_named(struct load_process *proc, const char *name)
+{
+    for (struct object *o = proc->head; o; o = o->next)
+        if (walk_knows_name(o, name))
+            return o;
+    return NULL;
+}
+
+static bool defines_version(const struct elf *elf, const char *version)
+{
+    for (size_t i = 0; i < elf->n_verdef; i++)
+        if (str_eq(elf->verdef[i], version))
+            return true;
+    return false;
+}
+
+/* Notes the lacking version at the need that was met by this object. */
+static void mark_need(struct load_process *proc, const struct object *o, const char *problem)
+{
+    for (size_t i = 0; i < proc->needs.n; i++) {
+        struct load_need *need = &proc->needs.at[i];
+        if (need->status == LOAD_FOUND && need->elf == o->elf) {
+            need->status = LOAD_BAD_VERSION;
+            need->problem = problem;
+            need->elf = NULL;
+        }
+    }
+}
+
+bool check_versions(struct load_process *proc, struct object *o)
+{
+    bool fine = true;
+    const struct elf *elf = o->elf;
+    for (size_t i = 0; elf && i < elf->n_verneed; i++) {
+        const struct elf_verneed *v = &elf->verneed[i];
+        const struct object *from = find_named(proc, v->file);
+        if (!from) {
+            if (proc->explore && proc->error)
+                continue;
+            load_abort(proc, "Inconsistency detected by ld.so: dl-version.c: 204: _dl_check_map_versions: "
+                             "Assertion `needed != NULL' failed!");
+            return false;
+        }
+        if (!from->elf || from->elf->n_verdef == 0 || v->weak || defines_version(from->elf, v->version))
+            continue;
+        load_fail(proc, 0, shown_name(from), "version `%s' not found (required by %s)", v->version, shown_name(o));
+        mark_need(proc, from,
+                  arena_printf(&proc->arena, "version `%s' not found (required by %s)", v->version, shown_name(o)));
+        fine = false;
+        if (!proc->explore)
+            return false;
+    }
+    o->versions_done = true;
+    return fine;
+}
+
+bool check_isa(struct load_process *proc, struct object *root)
+{
+    unsigned usable = place_machine(proc->place)->isa_usable;
+    for (size_t i = root->n_initfini; i-- > 0;) {
+        const struct object *o = root->initfini[i];
+        if (o->inited || o->is_rtld || !o->elf || (o->elf->isa_needed & usable) == o->elf->isa_needed)
+            continue;
+        load_fail(proc, 0, o->name, "CPU ISA level is lower than required");
+        return false;
+    }
+    return true;
+}
+
+/* One object's relocation. */
+struct relocation {
+    struct load_process *proc;
+    struct object *o;
+    const struct object *root;
+    const struct elf_undef *undefs;
+    unsigned char *seen; /* of each undefined symbol: enum seen */
+};
+
+enum seen { SEEN_NOT, SEEN_FOUND, SEEN_MISSING };
+
+/* Does this object define it? Unknown counts as no but is kept in mind. */
+static bool defined_in(struct relocation *r, struct object *o, const struct elf_undef *u, bool *unknown)
+{
+    if (!o->elf || (o->is_main && !o->elf->symbols))
+        return false;
+    enum elf_answer answer = elf_resolves(o->elf, u);
+    if (answer == ELF_UNKNOWN)
+        *unknown = true;
+    if (answer != ELF_YES)
+        return false;
+    if (u->version && u->version_file && !o->elf->has_versym && walk_knows_name(o, u->version_file))
+        load_abort(r->proc, "Inconsistency detected by ld.so: dl-lookup.c: 107: check_match: Assertion "
+                            "`version->filename == NULL || ! _dl_name_match_p (version->filename, map)' failed!");
+    return true;
+}
+
+/* Looks the symbol up as the loader does: the object itself when it is symbolic, the global scope, the list of what
+ * was opened. *ret_unknown: some file could not say. */
+static struct object *look_up(struct relocation *r, const struct elf_undef *u, bool *ret_unknown)
+{
+    *ret_unknown = false;
+    if (r->o->elf->symbolic && defined_in(r, r->o, u, ret_unknown))
+        return r->o;
+    for (size_t i = 0; i < r->proc->globals.n; i++)
+        if (defined_in(r, r->proc->globals.at[i], u, ret_unknown))
+            return r->proc->globals.at[i];
+    for (size_t i = 0; i < r->root->n_searchlist; i++)
+        if (defined_in(r, r->root->searchlist[i], u, ret_unknown))
+            return r->root->searchlist[i];
+    return NULL;
+}
+
+static bool is_missing(struct relocation *r, const struct elf_undef *u)
+{
+    unsigned char *seen = &r->seen[u - r->undefs];
+    if (*seen == SEEN_NOT) {
+        bool unknown = false;
+        struct object *from = look_up(r, u, &unknown);
+        if (!from && unknown)
+            r->proc->unknown = true;
+        *seen = from || unknown ? SEEN_FOUND : SEEN_MISSING;
+    }
+    return *seen == SEEN_MISSING;
+}
+
+/* Gives the object room in the static TLS block, as far as the surplus goes. */
+static bool place_tls(struct load_process *proc, struct object *o, bool optional)
+{
+    const struct elf *elf = o->elf;
+    if (o->tls_static)
+        return true;
+    uint64_t size = elf->tls_size_bytes, align = elf->tls_align;
+    uint64_t room = proc->tls_size - proc->tls_used;
+    if (o->tls_dynamic || align > proc->tls_align || room < TLS_TCB_BYTES || room - TLS_TCB_BYTES < size || align == 0)
+        return false;
+    room -= TLS_TCB_BYTES;
+    uint64_t use = room - (room - size) / align * align;
+    if (optional && use > proc->tls_optional)
+        return false;
+    if (optional)
+        proc->tls_optional -= use;
+    proc->tls_used += use;
+    o->tls_static = true;
+    return true;
+}
+
+static bool want_tls(struct relocation *r, const struct elf_want *w)
+{
+    struct object *o = r->o;
+    bool unknown = false;
+    if (w->symbol)
+        o = look_up(r, w->symbol, &unknown);
+    if (!o || !o->elf)
+        return true;
+    if (w->kind == ELF_WANT_TLS_DESCRIPTOR) {
+        if (!place_tls(r->proc, o, true))
+            o->tls_dynamic = true;
+        return true;
+    }
+    if (place_tls(r->proc, o, false))
+        return true;
+    load_fail(r->proc, 0, o->name, "cannot allocate memory in static TLS block");
+    return false;
+}
+
+static bool on_want(void *ctx, const struct elf_want *w)
+{
+    struct relocation *r = ctx;
+    const struct elf_undef *u = w->symbol;
+    if (w->kind == ELF_WANT_CRASH) {
+        load_abort(r->proc, "Bus error: relocation of '%s' outside of the file", r->o->name);
+        return false;
+    }
+    if (u && !w->plt && is_missing(r, u) && !u->weak) {
+        load_fail(r->proc, 0, r->o->name, "undefined symbol: %s%s%s", u->name, u->version ? ", version " : "",
+                  u->version ? u->version : "");
+        return false;
+    }
+    if (r->proc->aborts)
+        return false;
+    if (w->kind == ELF_WANT_BAD_TYPE) {
+        load_fail(r->proc, 0, r->o->name, w->type > 0xff ? "unexpected %sreloc type 0x%08x" : "unexpected %sreloc type 0x%02x",
+                  w->plt ? "PLT " : "", w->type);
+        return false;
+    }
+    if ((w->kind == ELF_WANT_STATIC_TLS || w->kind == ELF_WANT_TLS_DESCRIPTOR) && !(u && is_missing(r, u)))
+        return want_tls(r, w);
+    return true;
+}
+
+/* Is there any reason to go through the relocations one by one? Large tables of sound files are left out: there the
+ * table of undefined symbols says whether all can be found. */
+static bool worth_walking(struct relocation *r, size_t n_undefs)
+{
+    const struct elf *elf = r->o->elf;
+    if (elf->static_tls || elf_is_cut(elf) || elf_relocs_size(elf) <= TLS_SMALL_RELOCS)
+        return true;
+    for (size_t i = 0; i < n_undefs; i++)
+        if (!r->undefs[i].weak && is_missing(r, &r->undefs[i]))
+            return true;
+    return r->proc->aborts;
+}
+
+bool check_relocations(struct load_process *proc, struct object *o, bool lazy)
+{
+    if (!o->elf || !o->elf->symbols)
+        return true;
+    struct relocation r = { .proc = proc, .o = o, .root = o };
+    while (r.root->loader)
+        r.root = r.root->loader;
+    size_t n = elf_undefs(o->elf, &r.undefs);
+    r.seen = xcalloc(n + 1, 1);
+    bool fine = true;
+    if (worth_walking(&r, n))
+        fine = elf_wants(o->elf, lazy, on_want, &r);
+    free(r.seen);
+    o->relocated = fine;
+    return fine && !proc->aborts;
+}
