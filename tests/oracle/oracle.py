@@ -29,16 +29,12 @@ import tree as trees
 MAX_SHOWN = 40
 
 
-def base_folder():
-    return os.path.join(tempfile.gettempdir(), "ortfit-oracle-%d" % os.getuid())
-
-
 def make_setting(args, bindir):
-    base = base_folder()
+    base = args.base
     setting = trees.Setting(base, args.ortfit and os.path.abspath(args.ortfit))
     setting.isolate()
     if not setting.cache:
-        setting.base = base = "%s-%d" % (base, os.getpid())
+        setting.base = base = os.path.join(base, "job-%d" % os.getpid())
         setting.top = os.path.join(base, "t")
         setting.harness = os.path.join(base, "bin", "oracle")
         setting.template = os.path.join(base, "bin", "template")
@@ -331,8 +327,11 @@ def main():
         args.ortfit = None
     elif not args.ortfit:
         ap.error("give --ortfit or set ORTFIT")
+    # A folder of this run alone: removing a mount point detaches it in every namespace.
+    args.base = tempfile.mkdtemp(prefix="ortfit-oracle-")
     bindir = tempfile.mkdtemp(prefix="ortfit-oracle-bin-")
     try:
+        os.chmod(args.base, 0o755)
         os.chmod(bindir, 0o755)
         trees.compile_harness(bindir, os.environ.get("CC", "gcc"))
         if args.keep:
@@ -351,7 +350,7 @@ def main():
     finally:
         shutil.rmtree(bindir, ignore_errors=True)
         try:
-            os.rmdir(base_folder())
+            os.rmdir(args.base)
         except OSError:
             pass
 
