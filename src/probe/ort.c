@@ -131,7 +131,7 @@ void ort_files_find(struct snapshot *s, const char *dir, const char *python, str
         o->runtime = path_join(&s->arena, dir, runtime);
 }
 
-void ort_code_read(struct snapshot *s, struct ort_install *o, const char *key)
+static void code_read(struct snapshot *s, struct ort_install *o, const char *key)
 {
     if (!o->cuda)
         return;
@@ -179,14 +179,20 @@ static const char *site_find(struct snapshot *s, const struct pyenv_work *w)
     return rest;
 }
 
+void ort_build_read(struct snapshot *s, const char *capi, struct ort_install *o, const char **ret_package,
+                    const char **ret_version)
+{
+    size_t line = 0;
+    const struct text *t = place_text(s->place, path_join(&s->arena, capi, "build_and_package_info.py"), TEXT_WHOLE);
+    *ret_package = assigned(s, t, "package_name", &line);
+    *ret_version = assigned(s, t, "__version__", &line);
+    o->cuda_built = assigned(s, t, "cuda_version", &line);
+}
+
 static void texts_read(struct snapshot *s, struct ort_install *o, const char **ret_build_package, const char **ret_version)
 {
     size_t line = 0;
-    const char *info = path_join(&s->arena, o->dir, "capi/build_and_package_info.py");
-    const struct text *t = place_text(s->place, info, TEXT_WHOLE);
-    *ret_build_package = assigned(s, t, "package_name", &line);
-    *ret_version = assigned(s, t, "__version__", &line);
-    o->cuda_built = assigned(s, t, "cuda_version", &line);
+    ort_build_read(s, path_join(&s->arena, o->dir, "capi"), o, ret_build_package, ret_version);
     const struct text *init = place_text(s->place, path_join(&s->arena, o->dir, "__init__.py"), TEXT_WHOLE);
     if (!*ret_version)
         *ret_version = assigned(s, init, "__version__", &line);
@@ -194,7 +200,7 @@ static void texts_read(struct snapshot *s, struct ort_install *o, const char **r
     preload_read(s, o);
 }
 
-static const struct ort_install *install_read(struct snapshot *s, const struct pyenv_work *w, bool deep, size_t number)
+static const struct ort_install *install_read(struct snapshot *s, const struct pyenv_work *w, bool deep, const char *key)
 {
     const char *site = site_find(s, w);
     if (!site)
@@ -214,20 +220,20 @@ static const struct ort_install *install_read(struct snapshot *s, const struct p
     const char *its = o->version ? arena_printf(&s->arena, "%s/capi/libonnxruntime.so.%s", o->dir, o->version) : NULL;
     if (o->runtime && its && place_exists(s->place, its)) /* another one may be left over */
         o->runtime = its;
-    o->ownership = fact_add(s, owner.n_dists ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "ort.%zu.ownership", number),
+    o->ownership = fact_add(s, owner.n_dists ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "%s.ownership", key),
                             owner.n_dists ? owner.text : NULL, owner.source);
-    ort_code_read(s, o, fact_key(s, "ort.%zu.gpu_code", number));
+    ort_facts(s, o, key, owner.source);
     return o;
 }
 
-void ort_facts(struct snapshot *s, const struct ort_install *o, size_t number)
+void ort_facts(struct snapshot *s, struct ort_install *o, const char *key, const char *source)
 {
     static const char *const states[] = { [ORT_FILES_UNKNOWN] = "unknown", [ORT_FILES_ITS_OWN] = "its own",
                                           [ORT_FILES_MIXED] = "mixed", [ORT_FILES_INCOMPLETE] = "incomplete" };
     const struct { const char *name, *value, *source; } rows[] = {
-        { "package", o->package, o->ownership ? o->ownership->source : o->dir },
-        { "version", o->version, o->ownership ? o->ownership->source : o->dir },
-        { "files", states[o->files], o->ownership ? o->ownership->source : o->dir },
+        { "package", o->package, source },
+        { "version", o->version, source },
+        { "files", states[o->files], source },
         { "pybind", o->pybind ? path_base(o->pybind) : NULL, o->pybind ? o->pybind : o->dir },
         { "runtime", o->runtime ? path_base(o->runtime) : NULL, o->runtime ? o->runtime : o->dir },
         { "shared", o->shared ? path_base(o->shared) : NULL, o->shared ? o->shared : o->dir },
@@ -236,23 +242,23 @@ void ort_facts(struct snapshot *s, const struct ort_install *o, size_t number)
         { "cuda_built", o->cuda_built, "build_and_package_info.py" },
         { "preload_dlls", o->has_preload_dlls ? "yes" : NULL, "__init__.py" },
     };
-    fact_add(s, KNOWN_PRESENT, fact_key(s, "ort.%zu.dir", number), o->dir, o->dir);
+    fact_add(s, KNOWN_PRESENT, fact_key(s, "%s.dir", key), o->dir, o->dir);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        fact_add(s, rows[i].value ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "ort.%zu.%s", number, rows[i].name),
+        fact_add(s, rows[i].value ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "%s.%s", key, rows[i].name),
                  rows[i].value, rows[i].source);
     for (size_t i = 0; i < o->n_ld_preload; i++)
-        fact_add(s, KNOWN_PRESENT, fact_key(s, "ort.%zu.ld_preload.%zu", number, i), o->ld_preload[i], "_ld_preload.py");
+        fact_add(s, KNOWN_PRESENT, fact_key(s, "%s.ld_preload.%zu", key, i), o->ld_preload[i], "_ld_preload.py");
+    code_read(s, o, fact_key(s, "%s.gpu_code", key));
 }
 
 int probe_ort(struct snapshot *s, const struct probe_request *want, struct err *e)
 {
     for (size_t i = 0; i < s->envs.n; i++) {
         struct pyenv_work *w = pyenv_work(s->envs.at[i]);
-        w->env.ort = install_read(s, w, want->deep, i);
-        if (w->env.ort)
-            ort_facts(s, w->env.ort, i);
-        else
-            fact_add(s, KNOWN_ABSENT, fact_key(s, "ort.%zu", i), NULL, w->env.prefix);
+        const char *key = fact_key(s, "ort.%zu", i);
+        w->env.ort = install_read(s, w, want->deep, key);
+        if (!w->env.ort)
+            fact_add(s, KNOWN_ABSENT, key, NULL, w->env.prefix);
     }
     if (want->library)
         return target_library(s, want->library, e);

@@ -199,6 +199,21 @@ bool place_is_tree(struct snapshot *s)
            (place_kind(s->place) == PLACE_SNAPSHOT && place_list(s->place, "/opt/venvs")->known != KNOWN_NOT_LOOKED);
 }
 
+/* Whatever its name, an interpreter is an ELF file that is called python or needs its library. */
+static bool is_interpreter(struct snapshot *s, const char *file)
+{
+    const char *real = place_realpath(s->place, file);
+    const struct elf *elf = real ? place_elf(s->place, real)->elf : NULL;
+    if (!real || pyfind_is_script(s, file))
+        return true; /* missing, or a shim: seen to later */
+    if (!elf || (elf->problem != ELF_FINE && elf->problem != ELF_EXECUTABLE && elf->problem != ELF_PIE))
+        return false;
+    for (size_t i = 0; i < elf->n_needed; i++)
+        if (str_starts(path_base(elf->needed[i]), "libpython"))
+            return true;
+    return strstr(path_base(file), "py") || strstr(path_base(real), "py");
+}
+
 /* --python: a folder or an interpreter. */
 static int search_named(struct search *f, const char *given, struct err *e)
 {
@@ -229,7 +244,7 @@ static int search_named(struct search *f, const char *given, struct err *e)
         }
         if (!w && str_eq(path_base(path_clean(a, path)), "bin"))
             w = pyfind_folder(s, path_dir(a, path_clean(a, path)), "--python");
-    } else if (info->type == FILE_REGULAR || (info->known == KNOWN_ABSENT && link)) {
+    } else if ((info->type == FILE_REGULAR || (info->known == KNOWN_ABSENT && link)) && is_interpreter(s, path)) {
         w = open_interpreter(s, path, "--python");
     }
     if (!w)

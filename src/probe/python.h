@@ -61,10 +61,12 @@ void ort_owner_find(struct snapshot *s, const struct pyenv_work *w, const char *
 /* Fills the file fields (pybind, runtime, shared, cuda, tensorrt) from the names in dir. python: "cpython-311" picks
  * among several pybind modules; NULL takes the first. */
 void ort_files_find(struct snapshot *s, const char *dir, const char *python, struct ort_install *o);
-/* GPU code of the CUDA provider, when there is one. */
-void ort_code_read(struct snapshot *s, struct ort_install *o, const char *key);
-/* Facts of one installation, "ort.N.…". */
-void ort_facts(struct snapshot *s, const struct ort_install *o, size_t number);
+/* What the Python files of capi/ say; returns package_name and version of the build info, each NULL when not there. */
+void ort_build_read(struct snapshot *s, const char *capi, struct ort_install *o, const char **ret_package,
+                    const char **ret_version);
+/* GPU code of the CUDA provider, when there is one; and the facts of an installation. key: "ort.0", "library",
+ * "program"; source: of package and version. */
+void ort_facts(struct snapshot *s, struct ort_install *o, const char *key, const char *source);
 
 /* --library and PROGRAM: add the target. */
 int target_library(struct snapshot *s, const char *file, struct err *e);

@@ -48,13 +48,17 @@ static const char *runtime_version(struct snapshot *s, const char *file, const c
 /* The wheel or archive around a folder: build info in capi/, VERSION_NUMBER beside lib/. */
 static void around_read(struct snapshot *s, struct ort_install *o)
 {
+    const char *version;
+    ort_build_read(s, o->dir, o, &o->package, &version);
+    if (!o->version)
+        o->version = version;
     const char *above = path_dir(&s->arena, o->dir);
     const char *number = path_join(&s->arena, above, "VERSION_NUMBER");
     if (!o->version && place_exists(s->place, number))
         o->version = look_first_line(s, number);
 }
 
-static struct ort_install *install_of_folder(struct snapshot *s, const char *dir, const char *runtime)
+static struct ort_install *install_of_folder(struct snapshot *s, const char *dir, const char *runtime, const char *key)
 {
     struct ort_install *o = arena_new(&s->arena, struct ort_install);
     const char *source = dir;
@@ -64,10 +68,7 @@ static struct ort_install *install_of_folder(struct snapshot *s, const char *dir
     if (o->runtime)
         o->version = runtime_version(s, o->runtime, &source);
     around_read(s, o);
-    ort_code_read(s, o, "ort.0.gpu_code");
-    ort_facts(s, o, 0);
-    if (o->version)
-        fact_add(s, KNOWN_PRESENT, "ort.0.version", o->version, source);
+    ort_facts(s, o, key, source);
     return o;
 }
 
@@ -127,7 +128,7 @@ int target_library(struct snapshot *s, const char *given, struct err *e)
     const char *real = place_realpath(s->place, file);
     const char *dir = path_dir(&s->arena, real ? real : file);
     const char *runtime = is_provider(path_base(file)) ? NULL : file;
-    vec_push(&s->targets, (struct target){ .kind = TARGET_LIBRARY, .ort = install_of_folder(s, dir, runtime), .given = given });
+    vec_push(&s->targets, (struct target){ .kind = TARGET_LIBRARY, .ort = install_of_folder(s, dir, runtime, "library"), .given = given });
     return 0;
 }
 
@@ -279,11 +280,11 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
     struct target t = { .kind = TARGET_PROGRAM, .exe = exe, .given = program };
     if (runtime) {
         const char *real = place_realpath(s->place, runtime);
-        t.ort = install_of_folder(s, path_dir(&s->arena, real ? real : runtime), runtime);
+        t.ort = install_of_folder(s, path_dir(&s->arena, real ? real : runtime), runtime, "program");
     } else if (dir) {
-        t.ort = install_of_folder(s, dir, NULL);
+        t.ort = install_of_folder(s, dir, NULL, "program");
     } else {
-        fact_add(s, KNOWN_ABSENT, "ort.0", NULL, file);
+        fact_add(s, KNOWN_ABSENT, "program.ort", NULL, file);
     }
     vec_push(&s->targets, t);
     return 0;
