@@ -3,6 +3,7 @@
 #ifndef ORTFIT_ELF_DYNAMIC_H
 #define ORTFIT_ELF_DYNAMIC_H
 
+#include "base/vec.h"
 #include "elf/elf.h"
 #include "elf/image.h"
 
@@ -56,6 +57,12 @@ struct version {
     const char *name, *file; /* file: NULL for a version that the file itself defines */
 };
 
+/* A question to elf_defines. */
+struct query {
+    char *name, *version; /* owned */
+    enum elf_answer answer;
+};
+
 struct elf_symbols {
     struct image image;
     struct dynamic dyn;
@@ -72,19 +79,23 @@ struct elf_symbols {
     size_t n_undefs;
     uint32_t *undef_of; /* owned; symbol number -> number in undefs + 1, 0: none */
     size_t n_undef_of;
+    uint16_t machine;
+    bool ready;         /* the dynamic section was read: the tables can be asked */
+    bool wants_asked;   /* elf_wants was: a snapshot holds it */
+    struct {
+        VEC(struct query);
+    } queries;          /* what elf_defines was asked: a snapshot holds it */
     struct recorded *recorded; /* from a snapshot: all else above is empty */
 };
 
-/* The relocations in the loader's order: DT_RELA behind its relative part, then DT_JMPREL (lazy). */
-struct reloc_range {
-    struct span bytes;
-    bool lazy;
-};
-size_t reloc_ranges(const struct elf_symbols *s, struct reloc_range ret[2]);
 /* A string of DT_STRTAB; NULL when it does not lie in the file. */
 const char *dynamic_string(const struct elf_symbols *s, uint64_t offset);
 uint32_t elf_hash_gnu(const char *name);
 uint32_t elf_hash_sysv(const char *name);
+/* elf_wants on a mapped file. */
+bool relocs_walk(const struct elf_symbols *s, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx);
+/* One past the highest symbol number that a relocation names. */
+uint64_t relocs_symbol_end(const struct elf_symbols *s);
 /* Reads DT_VERNEED and DT_VERDEF into s->versions, once. */
 void versions_read(struct elf_symbols *s);
 /* Walks the two chains of records with everything checked; a callback returns false to stop. The walk itself returns

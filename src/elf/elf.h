@@ -32,6 +32,8 @@
     X(ELF_BAD_ALIGN, "ELF load command alignment not page-aligned", false)                     \
     X(ELF_BAD_OFFSET, "ELF load command address/offset not properly aligned", false)           \
     X(ELF_BAD_PAGE_ALIGN, "ELF load command address/offset not page-aligned", false)           \
+    X(ELF_MAP_FAILED, "failed to map segment from shared object", false)                       \
+    X(ELF_ZERO_FILL, "cannot map zero-fill pages", false)                                      \
     X(ELF_NO_LOAD, "object file has no loadable segments", false)                              \
     X(ELF_NO_DYNAMIC, "object file has no dynamic section", false)                             \
     X(ELF_EXECUTABLE, "cannot dynamically load executable", false)                             \
@@ -70,15 +72,25 @@ struct elf_filter {
     size_t needed_before; /* how many DT_NEEDED stand before it */
 };
 
+/* Where a loader that gets that far with this file dies (bus error, segmentation fault or failed assertion), though
+ * the file can be mapped; dying while it is mapped is problem ELF_CUT or ELF_DAMAGED. */
+enum elf_crash {
+    ELF_NO_CRASH,
+    ELF_CRASH_VERSIONS, /* when versions are checked */
+    ELF_CRASH_INIT,     /* when its constructors run; a crash while it is relocated is told by elf_wants */
+};
+
 enum elf_exec_stack { ELF_STACK_UNSAID, ELF_STACK_PLAIN, ELF_STACK_EXEC };
 
 struct elf {
-    enum elf_problem problem;  /* ELF_FINE, or the first thing wrong; later fields may then be empty */
+    enum elf_problem problem;  /* ELF_FINE, or the first thing wrong; later fields may then be empty. ELF_EXECUTABLE,
+                                * ELF_PIE and ELF_NOOPEN are wrong for dlopen only: all fields are filled */
+    enum elf_crash crash;
     uint64_t size_bytes, dev, ino; /* of the file; the identity glibc compares */
     unsigned char elf_class;   /* ELFCLASS32/64, also where problem says wrong class */
     unsigned char data;        /* ELFDATA2LSB/2MSB */
     uint16_t machine, type;
-    bool pie, nodeflib, noopen, symbolic, bind_now, textrel, static_tls;
+    bool pie, nodeflib, noopen, symbolic, bind_now, textrel, static_tls, relr;
     const char *interp;        /* PT_INTERP or NULL */
     const char *soname, *rpath, *runpath; /* NULL when absent; rpath stays visible though runpath exists */
     const char *const *needed; /* DT_NEEDED in order */
@@ -90,7 +102,11 @@ struct elf {
     size_t n_verneed;
     const char *const *verdef; /* version names defined (the base definition included) */
     size_t n_verdef;
-    bool has_versym;
+    const uint32_t *verdef_hash; /* of each, as the file says */
+    size_t n_verdef_good;      /* below n_verdef: the next record has a version other than 1, which is an error */
+    unsigned verdef_bad_version; /* that version */
+    unsigned verneed_version;  /* of the first record: other than 1 is an error; 0 without DT_VERNEED */
+    bool has_versym;           /* symbols have versions, as the loader sees it */
     uint64_t tls_size_bytes, tls_align; /* PT_TLS; 0 when none */
     enum elf_exec_stack exec_stack;
     unsigned isa_needed;       /* GNU property x86 ISA level needed: bit 0 baseline, 1 v2, 2 v3, 3 v4 */

@@ -3,6 +3,7 @@
 
 #include "base/vec.h"
 #include "elf/dynamic.h"
+#include "elf/record.h"
 
 uint32_t elf_hash_gnu(const char *name)
 {
@@ -171,19 +172,45 @@ static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uin
     return visible(&sym) && bound(&sym) ? ELF_YES : ELF_NO;
 }
 
+#define MAX_QUERIES 4096u
+
+static void remember(struct elf_symbols *s, const char *name, const char *version, enum elf_answer answer)
+{
+    for (size_t i = s->queries.n; i-- > 0;) {
+        const struct query *q = &s->queries.at[i];
+        if (strcmp(q->name, name) == 0 && (version ? q->version && strcmp(q->version, version) == 0 : !q->version))
+            return;
+    }
+    if (s->queries.n < MAX_QUERIES)
+        vec_push(&s->queries, (struct query){ xstrdup(name), version ? xstrdup(version) : NULL, answer });
+}
+
+static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u)
+{
+    if (!s->ready)
+        return ELF_NO; /* nothing that could be loaded */
+    versions_read(s);
+    struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash };
+    return answer(s, &l, u->hash);
+}
+
 enum elf_answer elf_defines(const struct elf *elf, const char *name, const char *version)
 {
     struct elf_symbols *s = elf->symbols;
     if (!s)
         return ELF_UNKNOWN;
-    versions_read(s);
-    struct lookup l = {
+    if (s->recorded)
+        return recorded_defines(s->recorded, name, version, false);
+    struct elf_undef u = {
         .name = name,
-        .name_len = strlen(name),
         .version = version,
+        .name_len = strlen(name),
+        .hash = elf_hash_gnu(name),
         .version_hash = version ? elf_hash_sysv(version) : 0,
     };
-    return answer(s, &l, elf_hash_gnu(name));
+    enum elf_answer a = resolve(s, &u);
+    remember(s, name, version, a);
+    return a;
 }
 
 enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u)
@@ -191,39 +218,7 @@ enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u)
     struct elf_symbols *s = elf->symbols;
     if (!s)
         return ELF_UNKNOWN;
-    versions_read(s);
-    struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash };
-    return answer(s, &l, u->hash);
-}
-
-size_t reloc_ranges(const struct elf_symbols *s, struct reloc_range ret[2])
-{
-    const struct dynamic *d = &s->dyn;
-    size_t n = 0;
-    if (d->has[DYN_RELA] && d->value[DYN_RELA] != 0 && d->has[DYN_RELASZ]) {
-        uint64_t relative = d->has[DYN_RELACOUNT] ? d->value[DYN_RELACOUNT] : 0;
-        uint64_t size = d->value[DYN_RELASZ];
-        struct span all, part;
-        (void)image_at(&s->image, d->value[DYN_RELA], &all);
-        uint64_t skip = relative > size / sizeof(Elf64_Rela) ? size : relative * sizeof(Elf64_Rela);
-        if (size > all.left)
-            size = all.left;
-        if (skip < size && span_part(all, (size_t)skip, (size_t)(size - skip), &part))
-            ret[n++] = (struct reloc_range){ part, false };
-    }
-    if (d->has[DYN_PLTREL] && d->has[DYN_JMPREL] && d->has[DYN_PLTRELSZ]) {
-        struct span all;
-        (void)image_at(&s->image, d->value[DYN_JMPREL], &all);
-        if (all.left > d->value[DYN_PLTRELSZ])
-            all.left = (size_t)d->value[DYN_PLTRELSZ];
-        ret[n++] = (struct reloc_range){ all, true };
-    }
-    return n;
-}
-
-static bool rela_at(struct span s, size_t i, Elf64_Rela *ret)
-{
-    return span_copy(s, i * sizeof(*ret), ret, sizeof(*ret));
+    return s->recorded ? recorded_defines(s->recorded, u->name, u->version, true) : resolve(s, u);
 }
 
 /* How many symbols can be undefined ones: those before the hashed ones, else all that DT_HASH counts, else as many
@@ -237,13 +232,7 @@ static uint32_t undefined_end(const struct elf_symbols *s)
     } else if (s->n_chain > 0) {
         n = s->n_chain;
     } else {
-        struct reloc_range range[2];
-        size_t n_ranges = reloc_ranges(s, range);
-        Elf64_Rela rela;
-        for (size_t r = 0; r < n_ranges; r++)
-            for (size_t i = 0; rela_at(range[r].bytes, i, &rela); i++)
-                if (ELF64_R_SYM(rela.r_info) >= n)
-                    n = ELF64_R_SYM(rela.r_info) + 1;
+        n = relocs_symbol_end(s);
     }
     return (uint32_t)(n < most ? n : most);
 }
@@ -259,7 +248,7 @@ static struct version version_of(const struct elf_symbols *s, uint32_t i)
 
 static void undefs_read(struct elf_symbols *s)
 {
-    if (s->undefs_read)
+    if (s->undefs_read || !s->ready || s->recorded)
         return;
     s->undefs_read = true;
     versions_read(s);
@@ -301,45 +290,4 @@ size_t elf_undefs(const struct elf *elf, const struct elf_undef **ret)
     undefs_read(elf->symbols);
     *ret = elf->symbols->undefs;
     return elf->symbols->n_undefs;
-}
-
-/* Does this relocation look a symbol up? */
-static bool looks_up(uint32_t type, bool lazy)
-{
-    if (lazy)
-        return type == R_X86_64_TLSDESC;
-    return type != R_X86_64_NONE && type != R_X86_64_RELATIVE && type != R_X86_64_RELATIVE64 &&
-           type != R_X86_64_IRELATIVE;
-}
-
-const struct elf_undef *elf_first_unresolved(const struct elf *elf, bool lazy,
-                                             bool (*missing)(void *ctx, const struct elf_undef *u), void *ctx)
-{
-    const struct elf_undef *undefs;
-    size_t n = elf_undefs(elf, &undefs);
-    struct elf_symbols *s = elf->symbols;
-    size_t n_missing = 0;
-    unsigned char *is_missing = xcalloc(n + 1, 1);
-    for (size_t i = 0; i < n; i++)
-        if (missing(ctx, &undefs[i])) {
-            is_missing[i] = 1;
-            n_missing++;
-        }
-
-    const struct elf_undef *found = NULL;
-    struct reloc_range range[2];
-    size_t n_ranges = n_missing ? reloc_ranges(s, range) : 0;
-    lazy = lazy && !elf->bind_now;
-    for (size_t r = 0; r < n_ranges && !found; r++) {
-        Elf64_Rela rela;
-        for (size_t i = 0; rela_at(range[r].bytes, i, &rela) && !found; i++) {
-            uint64_t sym = ELF64_R_SYM(rela.r_info);
-            if (sym >= s->n_undef_of || s->undef_of[sym] == 0 || !is_missing[s->undef_of[sym] - 1])
-                continue;
-            if (looks_up((uint32_t)ELF64_R_TYPE(rela.r_info), range[r].lazy && lazy))
-                found = &undefs[s->undef_of[sym] - 1];
-        }
-    }
-    free(is_missing);
-    return found;
 }

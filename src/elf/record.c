@@ -1,0 +1,695 @@
+/* Files written down in snapshots, and rebuilt from them. */
+#include "elf/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/vec.h"
+#include "elf/elf.h"
+
+/* A name with the version wanted of it. */
+struct wish {
+    struct elf_undef u; /* weak and version_file unused */
+};
+
+struct wishes {
+    VEC(struct wish);
+};
+
+struct elf_asked {
+    struct wishes wishes;
+    bool sorted;
+};
+
+struct want_list {
+    VEC(struct elf_want);
+};
+
+struct recorded {
+    bool cut;
+    size_t relocs_size;
+    struct wishes defines, lacks, breaks; /* sorted */
+    struct want_list now, lazy;
+};
+
+static int compare_text(const char *a, const char *b)
+{
+    if (!a || !b)
+        return a ? 1 : b ? -1 : 0;
+    return strcmp(a, b);
+}
+
+static int compare_wish(const void *a, const void *b)
+{
+    const struct elf_undef *x = &((const struct wish *)a)->u, *y = &((const struct wish *)b)->u;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    int c = strcmp(x->name, y->name);
+    return c ? c : compare_text(x->version, y->version);
+}
+
+static void wishes_sort(struct wishes *w)
+{
+    if (w->n == 0)
+        return;
+    qsort(w->at, w->n, sizeof(*w->at), compare_wish);
+    size_t kept = 1;
+    for (size_t i = 1; i < w->n; i++)
+        if (compare_wish(&w->at[i], &w->at[kept - 1]) != 0)
+            w->at[kept++] = w->at[i];
+    w->n = kept;
+}
+
+static struct wish wish_of(const char *name, const char *version)
+{
+    return (struct wish){ .u = {
+                              .name = name,
+                              .version = version,
+                              .name_len = strlen(name),
+                              .hash = elf_hash_gnu(name),
+                              .version_hash = version ? elf_hash_sysv(version) : 0,
+                          } };
+}
+
+static bool wishes_hold(const struct wishes *w, const char *name, const char *version)
+{
+    struct wish key = wish_of(name, version);
+    return w->n > 0 && bsearch(&key, w->at, w->n, sizeof(*w->at), compare_wish) != NULL;
+}
+
+struct elf_asked *elf_asked_new(void)
+{
+    return xcalloc(1, sizeof(struct elf_asked));
+}
+
+void elf_asked_add(struct elf_asked *set, const struct elf *elf)
+{
+    if (!elf || !elf->symbols || !elf->symbols->undefs_read)
+        return;
+    const struct elf_undef *undefs;
+    size_t n = elf_undefs(elf, &undefs);
+    for (size_t i = 0; i < n; i++)
+        vec_push(&set->wishes, (struct wish){ undefs[i] });
+    set->sorted = false;
+}
+
+void elf_asked_free(struct elf_asked *set)
+{
+    if (!set)
+        return;
+    vec_done(&set->wishes);
+    free(set);
+}
+
+enum elf_answer recorded_defines(const struct recorded *r, const char *name, const char *version, bool listed)
+{
+    if (wishes_hold(&r->defines, name, version))
+        return ELF_YES;
+    if (wishes_hold(&r->breaks, name, version))
+        return ELF_UNKNOWN;
+    return listed || wishes_hold(&r->lacks, name, version) ? ELF_NO : ELF_UNKNOWN;
+}
+
+bool recorded_wants(const struct recorded *r, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
+{
+    const struct want_list *list = lazy ? &r->lazy : &r->now;
+    for (size_t i = 0; i < list->n; i++)
+        if (!each(ctx, &list->at[i]))
+            return false;
+    return true;
+}
+
+size_t recorded_relocs_size(const struct recorded *r)
+{
+    return r->relocs_size;
+}
+
+bool recorded_is_cut(const struct recorded *r)
+{
+    return r->cut;
+}
+
+void recorded_free(struct recorded *r)
+{
+    if (!r)
+        return;
+    vec_done(&r->defines);
+    vec_done(&r->lacks);
+    vec_done(&r->breaks);
+    vec_done(&r->now);
+    vec_done(&r->lazy);
+    free(r);
+}
+
+/* ---- the plain fields, as a table for writing and reading ---- */
+
+enum field_kind { FIELD_U64, FIELD_UINT, FIELD_U16, FIELD_U8, FIELD_BOOL, FIELD_TEXT, FIELD_SIZE };
+
+struct field {
+    const char *key;
+    enum field_kind kind;
+    size_t offset;
+};
+
+#define FIELD(member, kind) { #member, kind, offsetof(struct elf, member) }
+static const struct field fields[] = {
+    FIELD(size_bytes, FIELD_U64),       FIELD(dev, FIELD_U64),
+    FIELD(ino, FIELD_U64),              FIELD(elf_class, FIELD_U8),
+    FIELD(data, FIELD_U8),              FIELD(machine, FIELD_U16),
+    FIELD(type, FIELD_U16),             FIELD(pie, FIELD_BOOL),
+    FIELD(nodeflib, FIELD_BOOL),        FIELD(noopen, FIELD_BOOL),
+    FIELD(symbolic, FIELD_BOOL),        FIELD(bind_now, FIELD_BOOL),
+    FIELD(textrel, FIELD_BOOL),         FIELD(static_tls, FIELD_BOOL),
+    FIELD(relr, FIELD_BOOL),            FIELD(interp, FIELD_TEXT),
+    FIELD(soname, FIELD_TEXT),          FIELD(rpath, FIELD_TEXT),
+    FIELD(runpath, FIELD_TEXT),         FIELD(n_verdef_good, FIELD_SIZE),
+    FIELD(verdef_bad_version, FIELD_UINT), FIELD(verneed_version, FIELD_UINT),
+    FIELD(has_versym, FIELD_BOOL),      FIELD(tls_size_bytes, FIELD_U64),
+    FIELD(tls_align, FIELD_U64),        FIELD(isa_needed, FIELD_UINT),
+    FIELD(has_init_code, FIELD_BOOL),
+};
+
+static uint64_t field_number(const struct field *f, const void *at)
+{
+    switch (f->kind) {
+    case FIELD_U64:
+        return *(const uint64_t *)at;
+    case FIELD_SIZE:
+        return *(const size_t *)at;
+    case FIELD_UINT:
+        return *(const unsigned *)at;
+    case FIELD_U16:
+        return *(const uint16_t *)at;
+    case FIELD_U8:
+        return *(const unsigned char *)at;
+    case FIELD_BOOL:
+        return *(const bool *)at;
+    default:
+        return 0;
+    }
+}
+
+static void field_set(const struct field *f, void *at, uint64_t n)
+{
+    switch (f->kind) {
+    case FIELD_U64:
+        *(uint64_t *)at = n;
+        break;
+    case FIELD_SIZE:
+        *(size_t *)at = (size_t)n;
+        break;
+    case FIELD_UINT:
+        *(unsigned *)at = (unsigned)n;
+        break;
+    case FIELD_U16:
+        *(uint16_t *)at = (uint16_t)n;
+        break;
+    case FIELD_U8:
+        *(unsigned char *)at = (unsigned char)n;
+        break;
+    case FIELD_BOOL:
+        *(bool *)at = n != 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Zeros, false and NULL are left out. */
+static void save_fields(const struct elf *elf, struct json *to)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        const struct field *f = &fields[i];
+        const char *at = (const char *)elf + f->offset;
+        if (f->kind == FIELD_TEXT) {
+            const char *text = *(const char *const *)(const void *)at;
+            if (text)
+                json_kstr(to, f->key, text);
+            continue;
+        }
+        uint64_t n = field_number(f, at);
+        if (n && f->kind == FIELD_BOOL)
+            json_kbool(to, f->key, true);
+        else if (n)
+            json_kint(to, f->key, (int64_t)n); /* readers know 64 bits with a sign; taken back the same way */
+    }
+}
+
+static void save_lists(const struct elf *elf, struct json *to)
+{
+    if (elf->n_needed) {
+        json_key(to, "needed");
+        json_arr_inline(to);
+        for (size_t i = 0; i < elf->n_needed; i++)
+            json_str(to, elf->needed[i]);
+        json_arr_end(to);
+    }
+    if (elf->n_filters) {
+        json_key(to, "filters");
+        json_arr_inline(to);
+        for (size_t i = 0; i < elf->n_filters; i++) {
+            json_arr_inline(to);
+            json_str(to, elf->filters[i]);
+            json_bool(to, elf->filter_info[i].optional);
+            json_uint(to, elf->filter_info[i].needed_before);
+            json_arr_end(to);
+        }
+        json_arr_end(to);
+    }
+    if (elf->n_verneed) {
+        json_key(to, "verneed");
+        json_arr_inline(to);
+        for (size_t i = 0; i < elf->n_verneed; i++) {
+            json_arr_inline(to);
+            json_str(to, elf->verneed[i].file);
+            json_str(to, elf->verneed[i].version);
+            json_uint(to, elf->verneed[i].hash);
+            json_bool(to, elf->verneed[i].weak);
+            json_arr_end(to);
+        }
+        json_arr_end(to);
+    }
+    if (elf->n_verdef) {
+        json_key(to, "verdef");
+        json_arr_inline(to);
+        for (size_t i = 0; i < elf->n_verdef; i++) {
+            json_arr_inline(to);
+            json_str(to, elf->verdef[i]);
+            json_uint(to, elf->verdef_hash[i]);
+            json_arr_end(to);
+        }
+        json_arr_end(to);
+    }
+}
+
+/* ---- symbols ---- */
+
+static void save_undefs(const struct elf *elf, struct json *to)
+{
+    const struct elf_undef *undefs;
+    size_t n = elf_undefs(elf, &undefs);
+    json_key(to, "undefs");
+    json_arr_inline(to);
+    for (size_t i = 0; i < n; i++) {
+        const struct elf_undef *u = &undefs[i];
+        json_arr_inline(to);
+        json_str(to, u->name);
+        if (u->version || u->weak)
+            json_str(to, u->version);
+        if (u->version_file || u->weak)
+            json_str(to, u->version_file);
+        if (u->weak)
+            json_bool(to, true);
+        json_arr_end(to);
+    }
+    json_arr_end(to);
+}
+
+/* Of all that relocations want, the first of each kind. */
+struct want_filter {
+    const struct elf_undef *undefs;
+    size_t n_undefs;
+    unsigned char *seen; /* a bit a kind for each undefined symbol */
+    struct want_list list;
+};
+
+static bool keep_want(void *ctx, const struct elf_want *w)
+{
+    struct want_filter *f = ctx;
+    if (w->symbol) {
+        unsigned char *seen = &f->seen[w->symbol - f->undefs];
+        if (*seen >> w->kind & 1)
+            return true;
+        *seen = (unsigned char)(*seen | 1u << w->kind);
+    } else {
+        for (size_t i = f->list.n; i-- > 0;)
+            if (f->list.at[i].kind == w->kind && f->list.at[i].type == w->type && !f->list.at[i].symbol)
+                return true;
+    }
+    vec_push(&f->list, *w);
+    return true;
+}
+
+static void save_wants(const struct elf *elf, bool lazy, const char *key, struct json *to)
+{
+    struct want_filter f = { 0 };
+    f.n_undefs = elf_undefs(elf, &f.undefs);
+    f.seen = xcalloc(f.n_undefs + 1, 1);
+    if (elf->symbols->recorded)
+        (void)recorded_wants(elf->symbols->recorded, lazy, keep_want, &f);
+    else
+        (void)relocs_walk(elf->symbols, lazy, keep_want, &f);
+    json_key(to, key);
+    json_arr_inline(to);
+    for (size_t i = 0; i < f.list.n; i++) {
+        const struct elf_want *w = &f.list.at[i];
+        json_arr_inline(to);
+        json_uint(to, (unsigned)w->kind);
+        json_int(to, w->symbol ? (int64_t)(w->symbol - f.undefs) : -1);
+        json_uint(to, w->type);
+        if (w->plt)
+            json_bool(to, true);
+        json_arr_end(to);
+    }
+    json_arr_end(to);
+    vec_done(&f.list);
+    free(f.seen);
+}
+
+static void save_wish(const struct elf_undef *u, struct json *to)
+{
+    json_arr_inline(to);
+    json_str(to, u->name);
+    if (u->version)
+        json_str(to, u->version);
+    json_arr_end(to);
+}
+
+/* The asked names that the file answers so; no key when there are none. */
+static void save_answers(const struct elf *elf, const struct wishes *asked, enum elf_answer which, const char *key,
+                         struct json *to)
+{
+    bool begun = false;
+    for (size_t i = 0; i < asked->n; i++) {
+        if (elf_resolves(elf, &asked->at[i].u) != which)
+            continue;
+        if (!begun) {
+            json_key(to, key);
+            json_arr_inline(to);
+            begun = true;
+        }
+        save_wish(&asked->at[i].u, to);
+    }
+    if (begun)
+        json_arr_end(to);
+}
+
+/* Names asked by elf_defines alone: what is not written of those would be unknown, so absence is written too. */
+static void save_lacks(const struct elf *elf, struct json *to)
+{
+    const struct elf_symbols *s = elf->symbols;
+    struct wishes lacks = { 0 };
+    if (s->recorded)
+        for (size_t i = 0; i < s->recorded->lacks.n; i++)
+            vec_push(&lacks, s->recorded->lacks.at[i]);
+    for (size_t i = 0; i < s->queries.n; i++)
+        if (s->queries.at[i].answer == ELF_NO)
+            vec_push(&lacks, wish_of(s->queries.at[i].name, s->queries.at[i].version));
+    wishes_sort(&lacks);
+    if (lacks.n) {
+        json_key(to, "lacks");
+        json_arr_inline(to);
+        for (size_t i = 0; i < lacks.n; i++)
+            save_wish(&lacks.at[i].u, to);
+        json_arr_end(to);
+    }
+    vec_done(&lacks);
+}
+
+static void save_symbols(const struct elf *elf, struct elf_asked *asked, struct json *to)
+{
+    const struct elf_symbols *s = elf->symbols;
+    json_kint(to, "relocs_size", (int64_t)elf_relocs_size(elf));
+    json_kbool(to, "cut", elf_is_cut(elf));
+    if (s->undefs_read)
+        save_undefs(elf, to);
+    if (s->undefs_read && s->wants_asked) {
+        save_wants(elf, false, "wants", to);
+        save_wants(elf, true, "wants_lazy", to);
+    }
+
+    struct wishes all = { 0 };
+    if (!asked->sorted)
+        wishes_sort(&asked->wishes);
+    asked->sorted = true;
+    for (size_t i = 0; i < asked->wishes.n; i++)
+        vec_push(&all, asked->wishes.at[i]);
+    for (size_t i = 0; i < s->queries.n; i++)
+        vec_push(&all, wish_of(s->queries.at[i].name, s->queries.at[i].version));
+    if (s->recorded)
+        for (size_t i = 0; i < s->recorded->defines.n; i++)
+            vec_push(&all, s->recorded->defines.at[i]);
+    wishes_sort(&all);
+    save_answers(elf, &all, ELF_YES, "defines", to);
+    save_answers(elf, &all, ELF_UNKNOWN, "breaks", to);
+    vec_done(&all);
+    save_lacks(elf, to);
+}
+
+static const char *const crashes[] = {
+    [ELF_NO_CRASH] = "", [ELF_CRASH_VERSIONS] = "versions", [ELF_CRASH_INIT] = "init"
+};
+static const char *const stacks[] = {
+    [ELF_STACK_UNSAID] = "", [ELF_STACK_PLAIN] = "plain", [ELF_STACK_EXEC] = "exec"
+};
+
+void elf_save(const struct elf *elf, const struct elf_asked *asked, struct json *to)
+{
+    struct elf_asked none = { .sorted = true };
+    json_obj_inline(to);
+    if (elf->problem != ELF_FINE)
+        json_kstr(to, "problem", elf_problem_name(elf->problem));
+    if (elf->crash != ELF_NO_CRASH)
+        json_kstr(to, "crash", crashes[elf->crash]);
+    if (elf->exec_stack != ELF_STACK_UNSAID)
+        json_kstr(to, "stack", stacks[elf->exec_stack]);
+    save_fields(elf, to);
+    save_lists(elf, to);
+    if (elf->symbols && elf->symbols->ready)
+        save_symbols(elf, asked ? (struct elf_asked *)(uintptr_t)asked : &none, to);
+    json_obj_end(to);
+}
+
+/* ---- rebuilding ---- */
+
+static int malformed(const char *what, struct err *e)
+{
+    return err_set(e, ERR_FORMAT, "the record of an ELF file has a malformed '%s'", what);
+}
+
+static const char *text_at(const json_t *array, size_t i)
+{
+    return json_string_value(json_array_get(array, i));
+}
+
+static bool number_at(const json_t *array, size_t i, uint64_t max, uint64_t *ret)
+{
+    const json_t *n = json_array_get(array, i);
+    if (!json_is_integer(n) || json_integer_value(n) < 0 || (uint64_t)json_integer_value(n) > max)
+        return false;
+    *ret = (uint64_t)json_integer_value(n);
+    return true;
+}
+
+static int load_fields(const json_t *from, struct arena *a, struct elf *elf, struct err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        const struct field *f = &fields[i];
+        const json_t *value = json_object_get(from, f->key);
+        char *at = (char *)elf + f->offset;
+        if (!value)
+            continue;
+        if (f->kind == FIELD_TEXT && json_is_string(value))
+            *(const char **)(void *)at = arena_strdup(a, json_string_value(value));
+        else if (f->kind == FIELD_BOOL && json_is_boolean(value))
+            field_set(f, at, json_is_true(value));
+        else if (f->kind != FIELD_TEXT && f->kind != FIELD_BOOL && json_is_integer(value))
+            field_set(f, at, (uint64_t)json_integer_value(value));
+        else
+            return malformed(f->key, e);
+    }
+    return 0;
+}
+
+static int load_word(const json_t *from, const char *key, const char *const *words, size_t n, unsigned *ret,
+                     struct err *e)
+{
+    const char *word = jsonr_str(from, key);
+    *ret = 0;
+    if (!word)
+        return 0;
+    for (unsigned i = 1; i < n; i++)
+        if (strcmp(words[i], word) == 0) {
+            *ret = i;
+            return 0;
+        }
+    return malformed(key, e);
+}
+
+static int load_needed(const json_t *from, struct arena *a, struct elf *elf, struct err *e)
+{
+    const json_t *needed = jsonr_array(from, "needed"), *filters = jsonr_array(from, "filters");
+    size_t n = json_array_size(needed), n_filters = json_array_size(filters);
+    const char **names = arena_alloc(a, (n + 1) * sizeof(*names));
+    const char **filter_names = arena_alloc(a, (n_filters + 1) * sizeof(*filter_names));
+    struct elf_filter *info = arena_alloc(a, (n_filters + 1) * sizeof(*info));
+    for (size_t i = 0; i < n; i++) {
+        if (!text_at(needed, i))
+            return malformed("needed", e);
+        names[i] = arena_strdup(a, text_at(needed, i));
+    }
+    for (size_t i = 0; i < n_filters; i++) {
+        const json_t *f = json_array_get(filters, i);
+        uint64_t before;
+        if (!text_at(f, 0) || !json_is_boolean(json_array_get(f, 1)) || !number_at(f, 2, n, &before))
+            return malformed("filters", e);
+        filter_names[i] = arena_strdup(a, text_at(f, 0));
+        info[i] = (struct elf_filter){ json_is_true(json_array_get(f, 1)), (size_t)before };
+    }
+    elf->needed = names;
+    elf->n_needed = n;
+    elf->filters = filter_names;
+    elf->filter_info = info;
+    elf->n_filters = n_filters;
+    return 0;
+}
+
+static int load_versions(const json_t *from, struct arena *a, struct elf *elf, struct err *e)
+{
+    const json_t *needs = jsonr_array(from, "verneed"), *defs = jsonr_array(from, "verdef");
+    size_t n = json_array_size(needs), n_defs = json_array_size(defs);
+    struct elf_verneed *verneed = arena_alloc(a, (n + 1) * sizeof(*verneed));
+    const char **verdef = arena_alloc(a, (n_defs + 1) * sizeof(*verdef));
+    uint32_t *hashes = arena_alloc(a, (n_defs + 1) * sizeof(*hashes));
+    uint64_t hash;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(needs, i);
+        if (!text_at(v, 0) || !text_at(v, 1) || !number_at(v, 2, UINT32_MAX, &hash))
+            return malformed("verneed", e);
+        verneed[i] = (struct elf_verneed){ arena_strdup(a, text_at(v, 0)), arena_strdup(a, text_at(v, 1)),
+                                           (uint32_t)hash, json_is_true(json_array_get(v, 3)) };
+    }
+    for (size_t i = 0; i < n_defs; i++) {
+        const json_t *v = json_array_get(defs, i);
+        if (!text_at(v, 0) || !number_at(v, 1, UINT32_MAX, &hash))
+            return malformed("verdef", e);
+        verdef[i] = arena_strdup(a, text_at(v, 0));
+        hashes[i] = (uint32_t)hash;
+    }
+    elf->verneed = verneed;
+    elf->n_verneed = n;
+    elf->verdef = verdef;
+    elf->verdef_hash = hashes;
+    elf->n_verdef = n_defs;
+    if (elf->n_verdef_good > n_defs)
+        return malformed("n_verdef_good", e);
+    return 0;
+}
+
+static const char *own(struct arena *a, const char *s)
+{
+    return s ? arena_strdup(a, s) : NULL;
+}
+
+static int load_undefs(const json_t *list, struct arena *a, struct elf_symbols *s, struct err *e)
+{
+    size_t n = json_array_size(list);
+    s->undefs = xcalloc(n + 1, sizeof(*s->undefs));
+    s->n_undefs = n;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *u = json_array_get(list, i);
+        if (!text_at(u, 0))
+            return malformed("undefs", e);
+        s->undefs[i] = wish_of(arena_strdup(a, text_at(u, 0)), own(a, text_at(u, 1))).u;
+        s->undefs[i].version_file = own(a, text_at(u, 2));
+        s->undefs[i].weak = json_is_true(json_array_get(u, 3));
+    }
+    return 0;
+}
+
+static int load_wishes(const json_t *from, const char *key, struct arena *a, struct wishes *ret, struct err *e)
+{
+    const json_t *list = jsonr_array(from, key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *w = json_array_get(list, i);
+        if (!text_at(w, 0))
+            return malformed(key, e);
+        vec_push(ret, wish_of(arena_strdup(a, text_at(w, 0)), own(a, text_at(w, 1))));
+    }
+    wishes_sort(ret);
+    return 0;
+}
+
+static int load_wants(const json_t *from, const char *key, const struct elf_symbols *s, struct want_list *ret,
+                      struct err *e)
+{
+    const json_t *list = jsonr_array(from, key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *w = json_array_get(list, i);
+        uint64_t kind, type;
+        json_int_t undef = json_integer_value(json_array_get(w, 1));
+        if (!number_at(w, 0, ELF_WANT_CRASH, &kind) || !number_at(w, 2, UINT32_MAX, &type) || undef < -1 ||
+            undef >= (json_int_t)s->n_undefs)
+            return malformed(key, e);
+        vec_push(ret, (struct elf_want){
+                          .kind = (enum elf_want_kind)kind,
+                          .symbol = undef < 0 ? NULL : &s->undefs[undef],
+                          .type = (uint32_t)type,
+                          .plt = json_is_true(json_array_get(w, 3)),
+                      });
+    }
+    return 0;
+}
+
+static int load_symbols(const json_t *from, struct arena *a, struct elf_symbols *s, struct err *e)
+{
+    struct recorded *r = s->recorded = xcalloc(1, sizeof(*r));
+    int64_t size = jsonr_int(from, "relocs_size", 0);
+    r->relocs_size = size < 0 ? 0 : (size_t)size;
+    r->cut = jsonr_bool(from, "cut");
+    s->ready = true;
+
+    const json_t *undefs = jsonr_array(from, "undefs");
+    int rc = load_undefs(undefs, a, s, e);
+    s->undefs_read = undefs != NULL;
+    s->wants_asked = jsonr_array(from, "wants") != NULL;
+    if (rc == 0)
+        rc = load_wants(from, "wants", s, &r->now, e);
+    if (rc == 0)
+        rc = load_wants(from, "wants_lazy", s, &r->lazy, e);
+    if (rc == 0)
+        rc = load_wishes(from, "defines", a, &r->defines, e);
+    if (rc == 0)
+        rc = load_wishes(from, "lacks", a, &r->lacks, e);
+    if (rc == 0)
+        rc = load_wishes(from, "breaks", a, &r->breaks, e);
+    return rc;
+}
+
+int elf_load(const struct json_t *from, struct arena *a, struct elf **ret, struct err *e)
+{
+    if (!json_is_object(from))
+        return err_set(e, ERR_FORMAT, "the record of an ELF file is no object");
+    struct elf *elf = arena_new(a, struct elf);
+    const char *problem = jsonr_str(from, "problem");
+    if (problem) {
+        elf->problem = elf_problem_of_name(problem);
+        if (elf->problem == ELF_FINE)
+            return malformed("problem", e);
+    }
+    unsigned word;
+    int rc = load_word(from, "crash", crashes, ARRAY_LEN(crashes), &word, e);
+    elf->crash = (enum elf_crash)word;
+    if (rc == 0)
+        rc = load_word(from, "stack", stacks, ARRAY_LEN(stacks), &word, e);
+    elf->exec_stack = (enum elf_exec_stack)word;
+    if (rc == 0)
+        rc = load_fields(from, a, elf, e);
+    if (rc == 0)
+        rc = load_needed(from, a, elf, e);
+    if (rc == 0)
+        rc = load_versions(from, a, elf, e);
+    if (rc == 0 && json_object_get(from, "relocs_size")) {
+        elf->symbols = arena_new(a, struct elf_symbols);
+        rc = load_symbols(from, a, elf->symbols, e);
+    }
+    if (rc < 0) {
+        elf_done(elf);
+        return rc;
+    }
+    *ret = elf;
+    return 0;
+}
