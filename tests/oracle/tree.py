@@ -396,6 +396,12 @@ def run_ortfit(setting, tree, top=None):
     return {"code": code, "doc": doc}
 
 
+def not_started(tree, answer):
+    """ortfit is a program too: a preload can keep it from starting where the other one starts."""
+    return "broken" in answer and "exit 127" in answer["broken"] and bool(
+        (tree.get("env") or {}).get("LD_PRELOAD") or tree.get("ld_so_preload"))
+
+
 def differ(oracle, answer):
     """None, or in which of verdict, text, map order the two disagree."""
     if oracle["verdict"] == "nostart":
@@ -423,8 +429,10 @@ def differ(oracle, answer):
     return None
 
 
-def is_plain_file(path):
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
+def open_to_all(path):
+    """Can any user run this program?"""
+    while path != "/":
+        if not os.stat(path).st_mode & stat.S_IXOTH:
+            return False
+        path = os.path.dirname(path)
+    return True
