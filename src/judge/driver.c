@@ -33,11 +33,10 @@ static void want_driver(const struct judgement *j, struct finding *f)
     const struct kb_floor *floor = j->cuda_major ? kb_driver_floor(j->cuda_major, KB_OS_LINUX) : NULL;
     if (j->s->driver.container)
         finding_want(j->out, f, &(struct want){ .kind = WANT_GPU_ACCESS,
-                                   .why = "the driver's libraries and devices come from the host" });
+                                   .why = "the driver comes from the host" });
     finding_want(j->out, f, &(struct want){ .kind = WANT_DRIVER, .name = floor ? floor->driver : NULL,
-                               .why = floor ? say(j, "driver %s or later%s: CUDA %d needs it (%s)", floor->driver,
-                                                  j->s->driver.container ? " on the host" : "", j->cuda_major,
-                                                  floor->prov.source->text)
+                               .why = floor ? say(j, "driver %s or later%s, as CUDA %d needs", floor->driver,
+                                                  j->s->driver.container ? " on the host" : "", j->cuda_major)
                                             : "install the NVIDIA driver of your distribution" });
 }
 
@@ -76,6 +75,10 @@ static void judge_missing(const struct judgement *j)
     tell(j, f, d->libcuda, "libcuda.so.1");
     if (d->stub_path)
         finding_evidence(j->out, f, "stub libcuda.so.1", "for linking only: CUDA failure 34", d->stub_path);
+    const struct kb_floor *floor = j->cuda_major ? kb_driver_floor(j->cuda_major, KB_OS_LINUX) : NULL;
+    if (floor)
+        finding_evidence(j->out, f, "needed", say(j, "driver %s or later for CUDA %d", floor->driver, j->cuda_major),
+                         floor->prov.source->text);
     want_driver(j, f);
 }
 
@@ -86,7 +89,7 @@ static void judge_too_old(const struct judgement *j)
     const char *version = d->version;
     if (!version || !floor || driver_compare_text(version, floor->driver) >= 0)
         return;
-    int native = kb_driver_native_cuda(version, KB_OS_LINUX);
+    int native = kb_driver_native_cuda(version);
     char cuda[16];
     struct finding *f = finding_add(j->out, "driver-too-old", SEVERITY_ERROR,
                                     say(j, "driver %s is too old for CUDA %d: it needs %s", version, j->cuda_major,
@@ -123,7 +126,7 @@ static void judge_mismatch(const struct judgement *j)
     }
     if (d->compat_dir && differ) {
         const char *branch_text = d->kernel_module->value;
-        int cuda = kb_driver_native_cuda(d->library_version, KB_OS_LINUX);
+        int cuda = kb_driver_native_cuda(d->library_version);
         const struct kb_compat *row = kb_compat_find(cuda, driver_branch(branch_text));
         bool consumer = false;
         for (size_t i = 0; i < j->s->gpus.n; i++)
@@ -249,7 +252,7 @@ void judge_gpu_code(const struct judgement *j)
             continue;
         enum kb_cover cover = cover_of(j, g->cc);
         const struct kb_gpu_code *row = j->kb ? kb_ort_gpu_code(j->kb->version, KB_LINUX_X86_64) : NULL;
-        int native = j->s->driver.version ? kb_driver_native_cuda(j->s->driver.version, KB_OS_LINUX) : 0;
+        int native = j->s->driver.version ? kb_driver_native_cuda(j->s->driver.version) : 0;
         bool no_jit = cover == KB_COVER_PTX && row && row->ptx_cuda && native && native < row->ptx_cuda;
         if (cover != KB_COVER_NONE && cover != KB_COVER_PARTIAL && !no_jit)
             continue;

@@ -41,6 +41,14 @@ static bool is_library_of_cuda(const struct load_need *n)
     return family != KB_FAMILY_UNKNOWN && family != KB_FAMILY_TENSORRT && family != KB_FAMILY_DRIVER;
 }
 
+static const char *try_provider(const struct judgement *j)
+{
+    const char *opened = j->p->tries[ORT_AS_IS].provider_path;
+    if (opened)
+        return opened;
+    return j->provider == ORT_PROVIDER_TENSORRT ? j->ort->tensorrt : j->ort->cuda;
+}
+
 /* One evidence a library: who needs it, where it was looked for, where a copy lies. */
 static void tell_missing(const struct judgement *j, struct finding *f, const struct load_need *n)
 {
@@ -48,17 +56,20 @@ static void tell_missing(const struct judgement *j, struct finding *f, const str
     const struct lib_copy *other = copy ? NULL : judge_copy_of(j, n->name, 0);
     if (!copy && !other)
         other = judge_other_major(j, n->name);
-    const char *by = n->needed_by ? path_base(n->needed_by) : "the provider";
+    /* Most are needed by the provider itself; only others are worth a word. */
+    const char *provider = try_provider(j);
+    const char *by = n->needed_by && provider && !str_eq(path_base(n->needed_by), path_base(provider))
+                         ? say(j, "needed by %s; ", path_base(n->needed_by)) : "";
     const char *where;
     if (copy)
-        where = say(j, "needed by %s; not searched: %s%s%s", by, copy->path, copy->owner ? ", from " : "",
-                    copy->owner ? copy->owner : "");
+        where = say(j, "%snot searched: %s%s%s%s", by, path_dir(&j->out->arena, copy->path), copy->owner ? " (" : "",
+                    copy->owner ? copy->owner : "", copy->owner ? ")" : "");
     else if (other && str_eq(other->soname, n->name))
-        where = say(j, "needed by %s; %s has one, made for CUDA %d", by, other->path, other->cuda_major);
+        where = say(j, "%sone made for CUDA %d is in %s", by, other->cuda_major, path_dir(&j->out->arena, other->path));
     else if (other)
-        where = say(j, "needed by %s; instead here: %s", by, other->path);
+        where = say(j, "%shere instead: %s", by, other->path);
     else
-        where = say(j, "needed by %s; not on this machine", by);
+        where = say(j, "%snot on this machine", by);
     struct str searched = { 0 };
     for (size_t i = 0; i < n->n_searched; i++)
         str_addf(&searched, "%s%s", i ? ", " : "searched ", n->searched[i]);
@@ -189,12 +200,26 @@ static void want_installed(const struct judgement *j, struct finding *f, const s
     str_done(&dirs);
 }
 
+/* A copy whose owner says that it is for the wanted CUDA, while the loader would take another. */
+static const struct lib_copy *right_copy(const struct judgement *j, const struct load_need *n)
+{
+    const struct lib_copy *c = n->status == LOAD_WRONG_FLAVOUR ? judge_copy_of(j, n->name, j->cuda_major) : NULL;
+    return c && c->cuda_major == j->cuda_major ? c : NULL;
+}
+
+/* The folders of what is missing, and of what the loader would take from the wrong place. */
 static void want_searched(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
                           size_t n)
 {
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     struct str dirs = { 0 };
     for (size_t i = 0; i < n; i++) {
         const struct lib_copy *c = judge_copy_of(j, lacking[i]->name, j->cuda_major);
+        if (c)
+            join_dir(&dirs, path_dir(&j->out->arena, c->path));
+    }
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct lib_copy *c = right_copy(j, &try->needs[i]);
         if (c)
             join_dir(&dirs, path_dir(&j->out->arena, c->path));
     }
@@ -271,6 +296,28 @@ void judge_tensorrt(const struct judgement *j)
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the TensorRT that the build needs" });
 }
 
+/* Copies of the right flavour come to be searched first; what has none is installed. */
+static void want_right_flavour(const struct judgement *j, struct finding *f)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
+    if (torch && torch->severity == SEVERITY_ERROR) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with the fix of torch-ort-mismatch" });
+        return;
+    }
+    struct lacking l = { 0 };
+    for (size_t i = 0; i < try->n_needs; i++)
+        if (try->needs[i].status == LOAD_WRONG_FLAVOUR && !right_copy(j, &try->needs[i]))
+            vec_push(&l, &try->needs[i]);
+    if (l.n)
+        want_installed(j, f, l.at, l.n);
+    else if (findings_of(j->out, "library-not-on-search-path"))
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with the fix of library-not-on-search-path" });
+    else
+        want_searched(j, f, NULL, 0);
+    vec_done(&l);
+}
+
 /* Same soname, made for another CUDA major: the loader is content, the process is not. */
 void judge_flavours(const struct judgement *j)
 {
@@ -292,17 +339,7 @@ void judge_flavours(const struct judgement *j)
     }
     if (!f)
         return;
-    if (findings_of(j->out, "torch-ort-mismatch")) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with torch-ort-mismatch" });
-        return;
-    }
-    const struct kb_soname *row = kb_soname_find(f->evidence.at[0].fact, j->cuda_major);
-    if (row && j->env && !str_eq(j->env->installer, "conda"))
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = row->package, .spec = row->spec, .force = true,
-                                   .why = say(j, "the one made for CUDA %d", j->cuda_major) });
-    else
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                   .why = say(j, "put the libraries made for CUDA %d in front on the search path", j->cuda_major) });
+    want_right_flavour(j, f);
 }
 
 void judge_bad_files(const struct judgement *j)

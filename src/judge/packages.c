@@ -159,8 +159,8 @@ void judge_numpy(const struct judgement *j)
 {
     if (!j->env || !j->env->numpy || !j->ort->version)
         return;
-    const struct kb_ort *row = kb_ort_find(j->ort->version);
-    if (!row || row->numpy_abi != 1 || !pep440_matches(">=2", j->env->numpy->version))
+    const struct kb_numpy_abi *row = kb_numpy_abi_find(j->ort->version);
+    if (!row || row->abi != 1 || !pep440_matches(">=2", j->env->numpy->version))
         return;
     struct finding *f = finding_add(j->out, "numpy-abi-mismatch", SEVERITY_ERROR,
                                     say(j, "onnxruntime %s is built for NumPy 1; %s is installed", j->ort->version,

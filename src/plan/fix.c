@@ -157,9 +157,8 @@ static void plan_rest(const struct judgement *j, struct finding *f, const struct
         fix_add(f, (struct fix){ .why = arena_printf(a, "take %s off LD_LIBRARY_PATH: %s", w->name, w->why) });
         return;
     case WANT_GPU_ACCESS:
-        fix_add(f, (struct fix){ .why = arena_printf(a, "start the container with --gpus all (Docker, with the NVIDIA Container "
-                                                        "Toolkit on the host) or --device nvidia.com/gpu=all (Podman): %s",
-                                                     w->why) });
+        fix_add(f, (struct fix){ .why = arena_printf(a, "start the container with --gpus all (Docker) or "
+                                                        "--device nvidia.com/gpu=all (Podman): %s", w->why) });
         return;
     case WANT_DRIVER:
     case WANT_REBOOT:

@@ -27,7 +27,7 @@ static const char *verdict_words(const struct judged *judged)
         return "import onnxruntime fails";
     if (as_is->loads == ANSWER_YES)
         return "loads, but will not run";
-    return judged->j.cuda_major == 0 && judged->j.ort->cuda == NULL ? "not in this build" : "will not load";
+    return judged->j.cuda_major == 0 ? "not in this build" : "will not load";
 }
 
 static const char *target_line(struct text_out *t, const struct judgement *j)
@@ -64,6 +64,21 @@ static void head(struct text_out *t, const struct judged *judged)
     fputc('\n', t->out);
 }
 
+/* The gist: folders of the environment as seen from it, and only the first of several remarks. */
+static const char *short_value(struct text_out *t, const char *value)
+{
+    if (t->style->verbose)
+        return value;
+    size_t n = strcspn(value, ";");
+    const char *cut = n < strlen(value) && n > 60 ? arena_strndup(&t->a, value, n) : value;
+    const struct pyenv *env = t->r->judged->j.env;
+    const char *at = env ? strstr(cut, env->prefix) : NULL;
+    if (!at || at == cut)
+        return cut;
+    const char *short_prefix = text_path(t, env->prefix);
+    return arena_printf(&t->a, "%.*s%s%s", (int)(at - cut), cut, short_prefix, at + strlen(env->prefix));
+}
+
 /* Libraries that share what is said of them stand on one line. */
 static void evidence(struct text_out *t, const struct finding *f)
 {
@@ -89,7 +104,7 @@ static void evidence(struct text_out *t, const struct finding *f)
         }
         if (e->value) {
             fputs("   ", t->out);
-            text_put(t, e->value);
+            text_put(t, short_value(t, e->value));
         }
         fputc('\n', t->out);
         if (t->style->verbose && e->source) {
