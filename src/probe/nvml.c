@@ -93,6 +93,15 @@ static const char *nvml_bind(void *library, struct nvml *ret)
     return NULL;
 }
 
+/* What the library says must not break the lines that carry it. */
+static const char *scrub(char *text)
+{
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    return text;
+}
+
 static void say_failure(int fd, const struct nvml *nvml, const char *call, int result)
 {
     const char *text = nvml->error_text ? nvml->error_text(result) : NULL;
@@ -124,8 +133,10 @@ static void say_gpu(int fd, const struct nvml *nvml, unsigned index)
         memory.total = 0;
     if (!nvml->compute_mode || nvml->compute_mode(device, &mode) != NVML_OK)
         mode = -1;
-    dprintf(fd, "gpu\t%.*s\t%.*s\t%d\t%llu\t%d\t%d\n", (int)sizeof(name) - 1, name, (int)sizeof(pci.bus_id) - 1,
-            pci.bus_id, major * 10 + minor, memory.total, mode, has_mig ? (int)mig : -1);
+    name[sizeof(name) - 1] = '\0';
+    pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+    dprintf(fd, "gpu\t%s\t%s\t%d\t%llu\t%d\t%d\n", scrub(name), scrub(pci.bus_id), major * 10 + minor,
+            memory.total, mode, has_mig ? (int)mig : -1);
 }
 
 static void say_all(int fd, const struct nvml *nvml)
@@ -134,8 +145,9 @@ static void say_all(int fd, const struct nvml *nvml)
     int cuda = 0;
     unsigned n = 0;
     int result = nvml->driver(driver, sizeof(driver));
+    driver[sizeof(driver) - 1] = '\0';
     if (result == NVML_OK)
-        dprintf(fd, "driver\t%.*s\n", (int)sizeof(driver) - 1, driver);
+        dprintf(fd, "driver\t%s\n", scrub(driver));
     else
         say_failure(fd, nvml, "nvmlSystemGetDriverVersion", result);
     if (nvml->cuda && nvml->cuda(&cuda) == NVML_OK)
