@@ -65,6 +65,8 @@ struct elf_undef {
     bool weak;
     size_t name_len;
     uint32_t hash, version_hash; /* so that elf_resolves need not hash again */
+    bool address; /* set by the caller of elf_resolves: an undefined symbol with an address will do as well (a
+                   * function of a program, at its PLT), as for relocations that are no calls */
 };
 
 struct elf_filter {
@@ -155,6 +157,7 @@ struct elf_want {
     const struct elf_undef *symbol; /* undefined in the file; NULL: none, or one of its own */
     uint32_t type;
     bool plt;                       /* met while binding lazily */
+    bool call;                      /* only a definition will do (see elf_undef.address) */
 };
 
 /* Calls each for every such relocation in the loader's order, until it returns false (then the result is false).

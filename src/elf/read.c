@@ -43,6 +43,15 @@ static enum elf_problem check_ident(const unsigned char *id)
     return ELF_FINE;
 }
 
+/* Debian's loader passes a file for another machine over
+ * (whatever else its identification says), others only a sound one. */
+static enum elf_problem check_identity(const Elf64_Ehdr *h)
+{
+    enum elf_problem p = check_ident(h->e_ident);
+    bool other = p != ELF_FINE && p != ELF_BAD_MAGIC && p != ELF_WRONG_CLASS && h->e_machine != OWN_MACHINE;
+    return other ? ELF_WRONG_MACHINE : p;
+}
+
 static enum elf_problem check_header(struct reader *r)
 {
     const Elf64_Ehdr *h = &r->head;
@@ -243,7 +252,7 @@ static void read_file(struct reader *r)
         set_problem(elf, ELF_TOO_SHORT);
         return;
     }
-    enum elf_problem p = check_ident(r->head.e_ident);
+    enum elf_problem p = check_identity(&r->head);
     if (p != ELF_BAD_MAGIC)
         foreign_identity(elf, &r->head);
     if (p != ELF_FINE) {

@@ -113,7 +113,14 @@ struct walk {
 
 static bool tell(const struct walk *w, enum elf_want_kind kind, const struct elf_undef *symbol, uint32_t type)
 {
-    struct elf_want want = { .kind = kind, .symbol = symbol, .type = type, .plt = w->lazy };
+    bool x86_tls = w->types->machine == EM_X86_64 && (type == R_X86_64_DTPMOD64 || type == R_X86_64_DTPOFF64);
+    struct elf_want want = {
+        .kind = kind,
+        .symbol = symbol,
+        .type = type,
+        .plt = w->lazy,
+        .call = x86_tls || type == w->types->jump_slot || type == w->types->tls_offset || type == w->types->tls_descriptor,
+    };
     return w->each(w->ctx, &want);
 }
 

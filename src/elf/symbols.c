@@ -58,6 +58,7 @@ struct lookup {
     size_t name_len;
     const char *version; /* NULL: none wanted */
     uint32_t version_hash;
+    bool address;
     unsigned others; /* versioned definitions met while no version is wanted */
     Elf64_Sym other;
 };
@@ -93,7 +94,7 @@ static enum match check(const struct elf_symbols *s, struct lookup *l, uint32_t 
     unsigned type = ELF64_ST_TYPE(sym->st_info);
     if (sym->st_value == 0 && sym->st_shndx != SHN_ABS && type != STT_TLS)
         return MATCH_NO;
-    if (sym->st_shndx == SHN_UNDEF || !(allowed_types >> type & 1))
+    if ((sym->st_shndx == SHN_UNDEF && !l->address) || !(allowed_types >> type & 1))
         return MATCH_NO;
     struct span name;
     if (!span_part(s->strings, sym->st_name, l->name_len + 1, &name)) {
@@ -190,7 +191,8 @@ static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u)
     if (!s->ready)
         return ELF_NO; /* nothing that could be loaded */
     versions_read(s);
-    struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash };
+    struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash,
+                        .address = u->address };
     return answer(s, &l, u->hash);
 }
 
