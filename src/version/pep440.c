@@ -73,14 +73,12 @@ static bool take_tagged(struct cursor *c, const char *word, uint64_t *ret_n, boo
         t.at++;
     if (!take_word(&t, word))
         return false;
-    *c = t;
-    *ret_n = 0;
     if (t.at < t.end && is_separator(*t.at))
         t.at++;
-    if (t.at < t.end && is_digit(*t.at)) {
+    *ret_n = 0;
+    if (t.at < t.end && is_digit(*t.at))
         *ret_overflow |= !take_number(&t, ret_n);
-        *c = t;
-    }
+    *c = t;
     return true;
 }
 
@@ -385,21 +383,24 @@ static bool matches_equal(const struct pep440_clause *c, const struct pep440 *v)
                             : compare_public(v, &c->version) == 0;
 }
 
-/* "<1.0" leaves out 1.0rc1, ">1.0" leaves out 1.0.post1 and 1.0+local, unless the clause names such itself. */
+/* "<1.0" leaves out 1.0rc1, "<1.0.post2" leaves out 1.0.post2.dev1, unless the clause names such itself. */
 static bool matches_below(const struct pep440 *v, const struct pep440 *limit)
 {
     if (pep440_compare(v, limit) >= 0)
         return false;
-    return pep440_is_prerelease(limit) || !pep440_is_prerelease(v) || compare_release(v, limit) != 0;
+    if (pep440_is_prerelease(limit) || compare_release(v, limit) != 0)
+        return true;
+    return limit->has_post && !(v->has_post && v->post == limit->post);
 }
 
+/* ">1.0" leaves out 1.0.post1 and 1.0+local, ">1.0rc1" leaves out 1.0rc1.post1. */
 static bool matches_above(const struct pep440 *v, const struct pep440 *limit)
 {
-    if (pep440_compare(v, limit) <= 0)
+    if (compare_public(v, limit) <= 0)
         return false;
-    if (compare_release(v, limit) != 0)
+    if (compare_release(v, limit) != 0 || limit->has_dev || limit->has_post)
         return true;
-    return !v->local && (limit->has_post || !v->has_post);
+    return v->pre != limit->pre || v->pre_n != limit->pre_n;
 }
 
 static bool matches_clause(const struct pep440_clause *c, const struct pep440 *v)

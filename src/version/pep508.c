@@ -78,6 +78,25 @@ static const char *marker_start(struct cursor c, bool url)
     return NULL;
 }
 
+/* pip takes ">=1,,<2" for a specifier, but not in a requirement. */
+static bool stray_comma(struct slice spec)
+{
+    bool empty = true;
+    size_t commas = 0;
+    for (size_t i = 0; i < spec.len; i++) {
+        char c = spec.at[i];
+        if (c == ',' && empty)
+            return true;
+        commas += c == ',';
+        if (!is_blank(c) && c != '(')
+            empty = c == ',' || (c == ')' && empty);
+    }
+    return commas && empty;
+}
+
+/* With every variable unknown only the form of a marker is judged. */
+static const struct marker_env nothing_known;
+
 bool requirement_parse_n(const char *text, size_t len, struct requirement *ret)
 {
     struct cursor c = { text, text + len };
@@ -90,7 +109,7 @@ bool requirement_parse_n(const char *text, size_t len, struct requirement *ret)
     struct slice body = trimmed(c.at, semicolon ? semicolon : c.end);
     if (semicolon) {
         ret->marker = trimmed(semicolon + 1, c.end);
-        if (!ret->marker.len)
+        if (!ret->marker.len || marker_eval_n(ret->marker.at, ret->marker.len, &nothing_known) == MARKER_INVALID)
             return false;
     }
     if (url) {
@@ -98,7 +117,7 @@ bool requirement_parse_n(const char *text, size_t len, struct requirement *ret)
         return body.len > 0;
     }
     ret->spec = body;
-    return pep440_spec_parse_n(body.at, body.len, &checked);
+    return !stray_comma(body) && pep440_spec_parse_n(body.at, body.len, &checked);
 }
 
 bool requirement_parse(const char *text, struct requirement *ret)
@@ -134,7 +153,7 @@ static const struct {
     { "sys_platform", offsetof(struct marker_env, sys_platform), false },
     { "platform_machine", offsetof(struct marker_env, platform_machine), false },
     { "platform_python_implementation", offsetof(struct marker_env, platform_python_implementation), false },
-    { "platform_release", offsetof(struct marker_env, platform_release), false },
+    { "platform_release", offsetof(struct marker_env, platform_release), true },
     { "platform_version", offsetof(struct marker_env, platform_version), false },
     { "platform_system", offsetof(struct marker_env, platform_system), false },
     { "python_version", offsetof(struct marker_env, python_version), true },
@@ -231,27 +250,21 @@ static enum marker truth(bool b)
     return b ? MARKER_TRUE : MARKER_FALSE;
 }
 
-/* As text: what is no version is compared by its bytes; only equality then makes sense to pip. */
+/* Text has no order: pip takes <= and >= for equality then, and < and > for never. */
 static enum marker compare_text(struct operand left, enum comparison op, struct operand right)
 {
-    size_t n = left.len < right.len ? left.len : right.len;
-    int order = memcmp(left.text, right.text, n);
-    if (!order)
-        order = (left.len > right.len) - (left.len < right.len);
+    bool equal = left.len == right.len && memcmp(left.text, right.text, left.len) == 0;
     switch (op) {
     case CMP_EQ:
-    case CMP_EXACT:
-        return truth(order == 0);
-    case CMP_NE:
-        return truth(order != 0);
-    case CMP_LT:
-        return truth(order < 0);
     case CMP_LE:
-        return truth(order <= 0);
-    case CMP_GT:
-        return truth(order > 0);
     case CMP_GE:
-        return truth(order >= 0);
+        return truth(equal);
+    case CMP_NE:
+        return truth(!equal);
+    case CMP_LT:
+    case CMP_GT:
+        return MARKER_FALSE;
+    case CMP_EXACT:
     case CMP_COMPATIBLE:
     case CMP_IN:
     case CMP_NOT_IN:
@@ -260,7 +273,8 @@ static enum marker compare_text(struct operand left, enum comparison op, struct 
     return MARKER_INVALID;
 }
 
-/* pip turns "V op W" into the specifier "op W" and asks it about V; the literal may stand on either side. */
+/* pip makes "V op W" the specifier "op W" and asks it about V, on whichever side the variable stands.
+ * False: the specifier is none, so the two are compared as text. */
 static bool compare_version(struct operand left, enum comparison op, struct operand right, enum marker *ret)
 {
     char text[80];
@@ -275,10 +289,12 @@ static bool compare_version(struct operand left, enum comparison op, struct oper
     size_t n = strlen(sign);
     memcpy(text, sign, n);
     memcpy(text + n, right.text, right.len);
-    if (!pep440_spec_parse_n(text, n + right.len, &spec) || spec.n != 1 ||
-        !pep440_parse_n(left.text, left.len, &v))
+    if (!pep440_spec_parse_n(text, n + right.len, &spec) || spec.n != 1)
         return false;
-    *ret = truth(pep440_spec_matches(&spec, &v, true));
+    if (!pep440_parse_n(left.text, left.len, &v) && op != CMP_EXACT)
+        *ret = MARKER_FALSE;
+    else
+        *ret = truth(pep440_spec_matches(&spec, &v, true));
     return true;
 }
 
@@ -287,14 +303,17 @@ static enum marker compare(struct operand left, enum comparison op, struct opera
     enum marker result;
     if (!left.text || !right.text)
         return MARKER_UNKNOWN;
+    char name_left[128], name_right[128];
+    if (left.extra || right.extra) {
+        left.text = name_normalise_n(left.text, left.len, name_left, sizeof(name_left));
+        right.text = name_normalise_n(right.text, right.len, name_right, sizeof(name_right));
+        left.len = strlen(left.text);
+        right.len = strlen(right.text);
+    }
     if (op == CMP_IN || op == CMP_NOT_IN)
         return truth(contains(right, left) == (op == CMP_IN));
-    if ((left.extra || right.extra) && (op == CMP_EQ || op == CMP_NE)) {
-        char name[128];
-        name_normalise_n(right.text, right.len, name, sizeof(name));
-        return truth(name_same_n((struct slice){ left.text, left.len }, name) == (op == CMP_EQ));
-    }
-    if (compare_version(left, op, right, &result))
+    bool version = left.variable ? left.version : right.version;
+    if (version && compare_version(left, op, right, &result))
         return result;
     return compare_text(left, op, right);
 }

@@ -22,7 +22,7 @@ struct requirement {
     struct slice url;    /* name @ url; len 0: none */
     struct slice marker; /* behind the semicolon; len 0: always */
 };
-/* False: malformed, or more extras than are read. The specifier has been checked, the marker not. */
+/* False: malformed, or more extras than are read. Specifier and marker have been checked. */
 bool requirement_parse_n(const char *text, size_t len, struct requirement *ret);
 bool requirement_parse(const char *text, struct requirement *ret);
 /* Does this version satisfy it? Pre-releases allowed, since the question is asked of what is installed. */
@@ -51,7 +51,7 @@ struct marker_env {
 };
 /* Zero is "unknown": a variable that decides it is not known. */
 enum marker { MARKER_UNKNOWN, MARKER_FALSE, MARKER_TRUE, MARKER_INVALID };
-/* marker as in the requirement; empty is true. */
+/* marker as in the requirement; empty is true. Invalid: malformed, or an operator that text does not have. */
 enum marker marker_eval_n(const char *text, size_t len, const struct marker_env *env);
 enum marker marker_eval(const char *text, const struct marker_env *env);
 
