@@ -1,11 +1,12 @@
 """Writes an ld.so.cache from a plain dictionary.
 
-    format   new | compat (old table with the new one inside) | old
-    entries  [{name, path, flags, hwcaps, isa, hwcap}]   flags 0x303 = x86_64; hwcaps: a glibc-hwcaps subfolder
-    endian   value of the endian flags (2 = little)
-    sort     False: entries stay in the given order
-    damage   cut at N | magic | nlibs | ext   (a broken file)
+format   new | compat (old table with the new one inside) | old
+entries  [{name, path, flags, hwcaps, isa, hwcap}]   flags 0x303 = x86_64; hwcaps: a glibc-hwcaps subfolder
+endian   value of the endian flags (2 = little)
+sort     False: entries stay in the given order
+damage   cut at N | magic | nlibs | ext   (a broken file)
 """
+
 import functools
 import struct
 
@@ -79,14 +80,16 @@ def build(spec):
         out += strings
     else:
         if fmt == "compat":
-            plain = [r for r, e in zip(rows, entries)
-                     if e.get("hwcaps") is None and not e.get("hwcap")]
+            plain = [
+                r for r, e in zip(rows, entries) if e.get("hwcaps") is None and not e.get("hwcap")
+            ]
             if len(plain) % 2:
                 plain.append(plain[-1])
             out += OLD + b"\0" + struct.pack("<I", len(plain))
             for flags, key, value in plain:
-                out += struct.pack("<iII", flags, key + 48 + 24 * len(rows),
-                                   value + 48 + 24 * len(rows))
+                out += struct.pack(
+                    "<iII", flags, key + 48 + 24 * len(rows), value + 48 + 24 * len(rows)
+                )
             out += b"\0" * (-len(out) % 8)
         start = len(out)
         shift = 48 + 24 * len(rows)

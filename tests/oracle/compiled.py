@@ -4,6 +4,7 @@ Guards against a common misunderstanding of writer and predictor: N trees that t
 make are built both ways; the real loader must say the same of both, and ortfit the same as the
 loader of the compiled one.
 """
+
 import hashlib
 import json
 import os
@@ -15,14 +16,37 @@ import tempfile
 import elfwriter
 import gen
 import oracle as runner
-import tree as trees
 
-KEYS = {"soname", "needed", "rpath", "runpath", "defs", "refs", "verdef", "verneed", "hash", "layout",
-        "stack", "flags_1", "tramp", "head", "cut", "tls"}
-FLAGS = {0x800: "nodefaultlib", 0x40: "nodlopen", 0x8: "nodelete", 0x1: "now", 0x20: "initfirst",
-         0x80: "origin"}
-TRAMP = "void *ortfit_tramp(void *(*f)(const char *, int), const char *n, int m)" \
-        "{ void *r = f(n, m); __asm__ volatile(\"\" : : \"r\"(r)); return r; }\n"
+KEYS = {
+    "soname",
+    "needed",
+    "rpath",
+    "runpath",
+    "defs",
+    "refs",
+    "verdef",
+    "verneed",
+    "hash",
+    "layout",
+    "stack",
+    "flags_1",
+    "tramp",
+    "head",
+    "cut",
+    "tls",
+}
+FLAGS = {
+    0x800: "nodefaultlib",
+    0x40: "nodlopen",
+    0x8: "nodelete",
+    0x1: "now",
+    0x20: "initfirst",
+    0x80: "origin",
+}
+TRAMP = (
+    "void *ortfit_tramp(void *(*f)(const char *, int), const char *n, int m)"
+    '{ void *r = f(n, m); __asm__ volatile("" : : "r"(r)); return r; }\n'
+)
 
 
 def possible(spec):
@@ -39,7 +63,9 @@ def possible(spec):
     if (spec.get("flags_1") or 0) not in [0] + list(FLAGS) or spec.get("stack") not in (None, 6, 7):
         return False
     tls = spec.get("tls")
-    if tls and (not tls.get("self") or tls["align"] not in (4, 8, 16, 64) or tls["size"] % tls["align"]):
+    if tls and (
+        not tls.get("self") or tls["align"] not in (4, 8, 16, 64) or tls["size"] % tls["align"]
+    ):
         return False
     head = spec.get("head") or {}
     if set(head) & {"phentsize", "phoff", "phnum"} or isinstance(spec.get("cut"), str):
@@ -49,8 +75,11 @@ def possible(spec):
     if len(set(names + refs)) != len(names + refs):
         return False
     for d in spec.get("defs") or []:
-        if set(d) - {"name", "type", "bind", "vis", "ver"} or d.get("type", "object") not in ("object", "func") \
-                or d.get("bind", "global") not in ("global", "weak"):
+        if (
+            set(d) - {"name", "type", "bind", "vis", "ver"}
+            or d.get("type", "object") not in ("object", "func")
+            or d.get("bind", "global") not in ("global", "weak")
+        ):
             return False
     used = set()
     for r in spec.get("refs") or []:
@@ -59,32 +88,49 @@ def possible(spec):
         if r.get("ver"):
             used.add(tuple(r["ver"]))
     listed = {(f, v) for f, vs in spec.get("verneed") or [] for v, _ in vs}
-    return listed == used and all(f in needed for f, _ in listed) and \
-        not any(w for _, vs in spec.get("verneed") or [] for _, w in vs)
+    return (
+        listed == used
+        and all(f in needed for f, _ in listed)
+        and not any(w for _, vs in spec.get("verneed") or [] for _, w in vs)
+    )
 
 
 def source(spec):
     rows = [TRAMP] if spec.get("tramp") else []
     for d in spec.get("defs") or []:
-        attr = "__attribute__((visibility(\"%s\")%s)) " % (
-            d.get("vis", "default"), ", weak" if d.get("bind") == "weak" else "")
-        rows.append(attr + ("int %s(void) { return 1; }" if d.get("type") == "func" else "int %s = 1;") % d["name"])
+        attr = '__attribute__((visibility("%s")%s)) ' % (
+            d.get("vis", "default"),
+            ", weak" if d.get("bind") == "weak" else "",
+        )
+        rows.append(
+            attr
+            + ("int %s(void) { return 1; }" if d.get("type") == "func" else "int %s = 1;")
+            % d["name"]
+        )
     for i, r in enumerate(spec.get("refs") or []):
         weak = " __attribute__((weak))" if r.get("bind") == "weak" else ""
         fn = r.get("reloc") == "jump" or r.get("type") == "func"
         rows.append(("extern int %s(void)%s;" if fn else "extern int %s%s;") % (r["name"], weak))
         if r.get("reloc") == "jump":
-            rows.append("static int u%d(void) { return %s(); } void *k%d = (void *)u%d;" % (i, r["name"], i, i))
+            rows.append(
+                "static int u%d(void) { return %s(); } void *k%d = (void *)u%d;"
+                % (i, r["name"], i, i)
+            )
         elif r.get("reloc") == "abs":
             rows.append("void *k%d = (void *)&%s;" % (i, r["name"]))
         else:
-            rows.append("static void *u%d(void) { return (void *)&%s; } void *k%d = (void *)u%d;" % (i, r["name"], i, i))
+            rows.append(
+                "static void *u%d(void) { return (void *)&%s; } void *k%d = (void *)u%d;"
+                % (i, r["name"], i, i)
+            )
         rows[-1] = rows[-1].replace("void *k", "static __attribute__((used)) void *k")
     tls = spec.get("tls")
     if tls:
-        rows.append("static __thread __attribute__((used, aligned(%d), tls_model(\"initial-exec\"))) "
-                    "char tv[%d]; static char *tu(void) { return tv; } "
-                    "static __attribute__((used)) void *tk = (void *)tu;" % (tls["align"], tls["size"]))
+        rows.append(
+            'static __thread __attribute__((used, aligned(%d), tls_model("initial-exec"))) '
+            "char tv[%d]; static char *tu(void) { return tv; } "
+            "static __attribute__((used)) void *tk = (void *)tu;" % (tls["align"], tls["size"])
+        )
     return "\n".join(rows) + "\n"
 
 
@@ -96,15 +142,34 @@ class Compiler:
         src = out + ".c"
         with open(src, "w") as f:
             f.write(text)
-        subprocess.run([self.cc, "-w", "-O1", "-fPIC", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables",
-                        "-fno-builtin", "-fcf-protection=none", "-o", out, src, *args], check=True)
+        subprocess.run(
+            [
+                self.cc,
+                "-w",
+                "-O1",
+                "-fPIC",
+                "-shared",
+                "-nostdlib",
+                "-fno-asynchronous-unwind-tables",
+                "-fno-builtin",
+                "-fcf-protection=none",
+                "-o",
+                out,
+                src,
+                *args,
+            ],
+            check=True,
+        )
 
     def script(self, out, names):
         """A version script: [(version, [symbols])]"""
         path = out + ".map"
         with open(path, "w") as f:
             for version, symbols in names:
-                f.write("%s { global: %s };\n" % (version, " ".join(s + ";" for s in symbols) or "none_at_all;"))
+                f.write(
+                    "%s { global: %s };\n"
+                    % (version, " ".join(s + ";" for s in symbols) or "none_at_all;")
+                )
         return "-Wl,--version-script," + path
 
     def stub(self, soname, symbols):
@@ -124,24 +189,39 @@ class Compiler:
     def build(self, spec):
         key = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
         out = os.path.join(self.folder, "lib-%s.so" % key)
-        args = ["-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined", "-Wl,-z,lazy",
-                "-Wl,--hash-style=" + (spec.get("hash") or "gnu")]
+        args = [
+            "-Wl,--no-as-needed",
+            "-Wl,--allow-shlib-undefined",
+            "-Wl,-z,lazy",
+            "-Wl,--hash-style=" + (spec.get("hash") or "gnu"),
+        ]
         if spec.get("soname"):
             args += ["-Xlinker", "-soname", "-Xlinker", spec["soname"]]
         for k in ("rpath", "runpath"):
             if spec.get(k):
-                args += ["-Xlinker", "-rpath", "-Xlinker", spec[k],
-                         "-Wl,--%s-new-dtags" % ("disable" if k == "rpath" else "enable")]
+                args += [
+                    "-Xlinker",
+                    "-rpath",
+                    "-Xlinker",
+                    spec[k],
+                    "-Wl,--%s-new-dtags" % ("disable" if k == "rpath" else "enable"),
+                ]
         if spec.get("flags_1"):
             args.append("-Wl,-z," + FLAGS[spec["flags_1"]])
         if spec.get("stack") is not None:
             args.append("-Wl,-z," + ("execstack" if spec["stack"] & 1 else "noexecstack"))
         if spec.get("verdef"):
-            by = [(v, [d["name"] for d in spec.get("defs") or [] if d.get("ver") == v]) for v in spec["verdef"]]
+            by = [
+                (v, [d["name"] for d in spec.get("defs") or [] if d.get("ver") == v])
+                for v in spec["verdef"]
+            ]
             args.append(self.script(out, by))
         for name in spec.get("needed") or []:
-            symbols = sorted([r["name"], r["ver"][1]] for r in spec.get("refs") or []
-                             if r.get("ver") and r["ver"][0] == name)
+            symbols = sorted(
+                [r["name"], r["ver"][1]]
+                for r in spec.get("refs") or []
+                if r.get("ver") and r["ver"][0] == name
+            )
             args.append(self.stub(name, symbols))
         self.run(source(spec), args, out)
         with open(out, "rb") as f:
@@ -171,8 +251,14 @@ def run(args, setting):
             diff, compiled, answer = runner.check(setting, tree, elf=compiler.build)
             if written["verdict"] == "nostart":
                 continue
-            same = written["verdict"] == compiled["verdict"] and written["map"] == compiled["map"] and (
-                written["error"] == compiled["error"] or "undefined symbol" in (written["error"] or ""))
+            same = (
+                written["verdict"] == compiled["verdict"]
+                and written["map"] == compiled["map"]
+                and (
+                    written["error"] == compiled["error"]
+                    or "undefined symbol" in (written["error"] or "")
+                )
+            )
             if same and not diff:
                 passed += 1
                 continue
@@ -180,9 +266,15 @@ def run(args, setting):
             runner.keep(args, setting, tree, "compiled-%d-%d" % (args.seed, index))
             print("compiled tree %d of seed %d (%s)" % (index, args.seed, " ".join(tree["noise"])))
             if not same:
-                print("  written:  %s %s\n  compiled: %s %s" % (
-                    written["verdict"], written["error"] or written["map"],
-                    compiled["verdict"], compiled["error"] or compiled["map"]))
+                print(
+                    "  written:  %s %s\n  compiled: %s %s"
+                    % (
+                        written["verdict"],
+                        written["error"] or written["map"],
+                        compiled["verdict"],
+                        compiled["error"] or compiled["map"],
+                    )
+                )
             if answer:
                 print(runner.describe(setting, tree, diff, compiled, answer))
     finally:

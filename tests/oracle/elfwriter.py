@@ -21,29 +21,79 @@ The dictionary (all keys optional) is JSON, so that a failing tree can be stored
     drop      [type, ...]                program headers left out
     cut       the file is cut at this offset (negative: from the end; 'phdrs', 'data': at that mark)
 """
+
 import struct
 
 PT_LOAD, PT_DYNAMIC, PT_NOTE, PT_TLS = 1, 2, 4, 7
 PT_GNU_STACK, PT_GNU_PROPERTY = 0x6474E551, 0x6474E553
-PT_NAMES = {"load": PT_LOAD, "dynamic": PT_DYNAMIC, "tls": PT_TLS, "stack": PT_GNU_STACK,
-            "property": PT_GNU_PROPERTY, "note": PT_NOTE}
-DT = {"NEEDED": 1, "PLTRELSZ": 2, "PLTGOT": 3, "HASH": 4, "STRTAB": 5, "SYMTAB": 6, "RELA": 7,
-      "RELASZ": 8, "RELAENT": 9, "STRSZ": 10, "SYMENT": 11, "SONAME": 14, "RPATH": 15,
-      "SYMBOLIC": 16, "PLTREL": 20, "JMPREL": 23, "BIND_NOW": 24, "RUNPATH": 29, "FLAGS": 30,
-      "GNU_HASH": 0x6FFFFEF5, "RELACOUNT": 0x6FFFFFF9, "FLAGS_1": 0x6FFFFFFB,
-      "VERDEF": 0x6FFFFFFC, "VERDEFNUM": 0x6FFFFFFD, "VERNEED": 0x6FFFFFFE,
-      "VERNEEDNUM": 0x6FFFFFFF, "VERSYM": 0x6FFFFFF0, "AUXILIARY": 0x7FFFFFFD,
-      "FILTER": 0x7FFFFFFF}
+PT_NAMES = {
+    "load": PT_LOAD,
+    "dynamic": PT_DYNAMIC,
+    "tls": PT_TLS,
+    "stack": PT_GNU_STACK,
+    "property": PT_GNU_PROPERTY,
+    "note": PT_NOTE,
+}
+DT = {
+    "NEEDED": 1,
+    "PLTRELSZ": 2,
+    "PLTGOT": 3,
+    "HASH": 4,
+    "STRTAB": 5,
+    "SYMTAB": 6,
+    "RELA": 7,
+    "RELASZ": 8,
+    "RELAENT": 9,
+    "STRSZ": 10,
+    "SYMENT": 11,
+    "SONAME": 14,
+    "RPATH": 15,
+    "SYMBOLIC": 16,
+    "PLTREL": 20,
+    "JMPREL": 23,
+    "BIND_NOW": 24,
+    "RUNPATH": 29,
+    "FLAGS": 30,
+    "GNU_HASH": 0x6FFFFEF5,
+    "RELACOUNT": 0x6FFFFFF9,
+    "FLAGS_1": 0x6FFFFFFB,
+    "VERDEF": 0x6FFFFFFC,
+    "VERDEFNUM": 0x6FFFFFFD,
+    "VERNEED": 0x6FFFFFFE,
+    "VERNEEDNUM": 0x6FFFFFFF,
+    "VERSYM": 0x6FFFFFF0,
+    "AUXILIARY": 0x7FFFFFFD,
+    "FILTER": 0x7FFFFFFF,
+}
 R = {"glob": 6, "jump": 7, "abs": 1, "tpoff": 18, "relative": 8, "dtpmod": 16}
 BIND = {"local": 0, "global": 1, "weak": 2, "unique": 10}
 TYPE = {"notype": 0, "object": 1, "func": 2, "section": 3, "tls": 6}
 VIS = {"default": 0, "internal": 1, "hidden": 2, "protected": 3}
-HEAD = {"class": (4, "B"), "data": (5, "B"), "iversion": (6, "B"), "osabi": (7, "B"),
-        "abiversion": (8, "B"), "pad": (9, "B"), "magic": (0, "I"), "type": (16, "H"),
-        "machine": (18, "H"), "version": (20, "I"), "phoff": (32, "Q"), "phentsize": (54, "H"),
-        "phnum": (56, "H")}
-PHFIELD = {"type": 0, "flags": 1, "offset": 2, "vaddr": 3, "paddr": 4, "filesz": 5, "memsz": 6,
-           "align": 7}
+HEAD = {
+    "class": (4, "B"),
+    "data": (5, "B"),
+    "iversion": (6, "B"),
+    "osabi": (7, "B"),
+    "abiversion": (8, "B"),
+    "pad": (9, "B"),
+    "magic": (0, "I"),
+    "type": (16, "H"),
+    "machine": (18, "H"),
+    "version": (20, "I"),
+    "phoff": (32, "Q"),
+    "phentsize": (54, "H"),
+    "phnum": (56, "H"),
+}
+PHFIELD = {
+    "type": 0,
+    "flags": 1,
+    "offset": 2,
+    "vaddr": 3,
+    "paddr": 4,
+    "filesz": 5,
+    "memsz": 6,
+    "align": 7,
+}
 
 # push; mov rax,rdi; mov rdi,rsi; mov esi,edx; call rax; pop; ret  (dlopen, name, mode)
 TRAMP = bytes.fromhex("50" "4889f8" "4889f7" "89d6" "ffd0" "59" "c3")
@@ -93,8 +143,9 @@ def _versions(spec, strings):
         rows = [(base, 1, 1)] + [(n, 0, nxt + i) for i, n in enumerate(names)]
         for i, (name, flags, ndx) in enumerate(rows):
             last = i == len(rows) - 1
-            verdef += struct.pack("<HHHHIII", 1, flags, ndx, 1, elf_hash(name), 20,
-                                  0 if last else 28)
+            verdef += struct.pack(
+                "<HHHHIII", 1, flags, ndx, 1, elf_hash(name), 20, 0 if last else 28
+            )
             verdef += struct.pack("<II", strings.add(name), 0)
             if not flags:
                 index[(None, name)] = ndx
@@ -102,12 +153,24 @@ def _versions(spec, strings):
     needs = spec.get("verneed") or []
     for i, (file, versions) in enumerate(needs):
         last = i == len(needs) - 1
-        verneed += struct.pack("<HHIII", 1, len(versions), strings.add(file), 16,
-                               0 if last else 16 + 16 * len(versions))
+        verneed += struct.pack(
+            "<HHIII",
+            1,
+            len(versions),
+            strings.add(file),
+            16,
+            0 if last else 16 + 16 * len(versions),
+        )
         for j, (ver, weak) in enumerate(versions):
             index[(file, ver)] = nxt
-            verneed += struct.pack("<IHHII", elf_hash(ver), 2 if weak else 0, nxt,
-                                   strings.add(ver), 0 if j == len(versions) - 1 else 16)
+            verneed += struct.pack(
+                "<IHHII",
+                elf_hash(ver),
+                2 if weak else 0,
+                nxt,
+                strings.add(ver),
+                0 if j == len(versions) - 1 else 16,
+            )
             nxt += 1
     return index, verdef, len(names) + 1 if names else 0, verneed, len(needs)
 
@@ -127,8 +190,12 @@ def _gnu_table(defs, first):
             buckets[b] = first + i
         end = i + 1 == len(defs) or gnu_hash(defs[i + 1]["name"]) % n != b
         chain.append((h & ~1) | end)
-    return struct.pack("<IIII", n, first, words, 6) + struct.pack("<Q", bloom) + \
-        struct.pack("<%dI" % n, *buckets) + struct.pack("<%dI" % len(chain), *chain)
+    return (
+        struct.pack("<IIII", n, first, words, 6)
+        + struct.pack("<Q", bloom)
+        + struct.pack("<%dI" % n, *buckets)
+        + struct.pack("<%dI" % len(chain), *chain)
+    )
 
 
 def _sysv_table(names):
@@ -138,8 +205,11 @@ def _sysv_table(names):
         b = elf_hash(names[i]) % n
         chain[i] = buckets[b]
         buckets[b] = i
-    return struct.pack("<II", n, len(names)) + struct.pack("<%dI" % n, *buckets) + \
-        struct.pack("<%dI" % len(names), *chain)
+    return (
+        struct.pack("<II", n, len(names))
+        + struct.pack("<%dI" % n, *buckets)
+        + struct.pack("<%dI" % len(names), *chain)
+    )
 
 
 def build(spec):
@@ -153,8 +223,7 @@ def build(spec):
             dyn.append((DT[key.upper()], strings.add(spec[key])))
     for key in ("aux", "filter"):
         if spec.get(key) is not None:
-            dyn.insert(0, (DT["AUXILIARY" if key == "aux" else "FILTER"],
-                           strings.add(spec[key])))
+            dyn.insert(0, (DT["AUXILIARY" if key == "aux" else "FILTER"], strings.add(spec[key])))
     if spec.get("symbolic"):
         dyn.append((DT["SYMBOLIC"], 0))
     if spec.get("flags") is not None:
@@ -248,8 +317,7 @@ def build(spec):
     if rela:
         dyn += [(DT["RELA"], at["RELA"]), (DT["RELASZ"], sizes["RELA"]), (DT["RELAENT"], 24)]
     if plt:
-        dyn += [(DT["JMPREL"], at["JMPREL"]), (DT["PLTRELSZ"], sizes["JMPREL"]),
-                (DT["PLTREL"], 7)]
+        dyn += [(DT["JMPREL"], at["JMPREL"]), (DT["PLTRELSZ"], sizes["JMPREL"]), (DT["PLTREL"], 7)]
     dyn += [(DT["PLTGOT"], 0), (0, 0)]
 
     spread = spec.get("layout") == "spread"
@@ -264,9 +332,15 @@ def build(spec):
 
     syms = bytearray(24)
     for r in refs:
-        syms += struct.pack("<IBBHQQ", strings.add(r["name"]),
-                            BIND[r.get("bind", "global")] << 4 | TYPE[r.get("type", "notype")],
-                            VIS[r.get("vis", "default")], 0, 0, 0)
+        syms += struct.pack(
+            "<IBBHQQ",
+            strings.add(r["name"]),
+            BIND[r.get("bind", "global")] << 4 | TYPE[r.get("type", "notype")],
+            VIS[r.get("vis", "default")],
+            0,
+            0,
+            0,
+        )
     for d in defs:
         typ = d.get("type", "object")
         value = at["text"] if typ == "func" else data_addr
@@ -279,18 +353,25 @@ def build(spec):
             shndx = 0
         if d.get("zero"):
             value = 0
-        syms += struct.pack("<IBBHQQ", strings.add(d["name"]),
-                            BIND[d.get("bind", "global")] << 4 | TYPE[typ],
-                            VIS[d.get("vis", "default")], shndx, value, 8)
+        syms += struct.pack(
+            "<IBBHQQ",
+            strings.add(d["name"]),
+            BIND[d.get("bind", "global")] << 4 | TYPE[typ],
+            VIS[d.get("vis", "default")],
+            shndx,
+            value,
+            8,
+        )
     reloc = {"RELA": rela, "JMPREL": plt}
     out = bytearray(off2)
     for key, data, _ in parts:
         if key == "SYMTAB":
             data = bytes(syms)
         elif key in reloc:
-            data = b"".join(struct.pack("<QQq", got + 8 * s, i << 32 | t, 0)
-                            for s, i, t in reloc[key])
-        out[at[key]:at[key] + len(data)] = data
+            data = b"".join(
+                struct.pack("<QQq", got + 8 * s, i << 32 | t, 0) for s, i, t in reloc[key]
+            )
+        out[at[key] : at[key] + len(data)] = data
     for tag, val in dyn:
         out += struct.pack("<QQ", tag, got if tag == DT["PLTGOT"] else val)
     words = [base2, 0, 0] + [at["text"]] * (slot - 3)
@@ -309,8 +390,16 @@ def build(spec):
         elif k == PT_DYNAMIC:
             row = [k, 6, off2, base2, base2, dyn_size, dyn_size, 8]
         elif k == PT_TLS:
-            row = [k, 4, off2 + tls_addr - base2, tls_addr, tls_addr,
-                   min(tls["size"], 16), tls["size"], tls_align if "align" in tls else 8]
+            row = [
+                k,
+                4,
+                off2 + tls_addr - base2,
+                tls_addr,
+                tls_addr,
+                min(tls["size"], 16),
+                tls["size"],
+                tls_align if "align" in tls else 8,
+            ]
             row[7] = tls.get("align", 8)
         elif k == PT_GNU_STACK:
             row = [k, spec["stack"], 0, 0, 0, 0, 0, 16]
@@ -326,8 +415,25 @@ def build(spec):
                 break
     for i, row in enumerate(phdrs):
         struct.pack_into("<IIQQQQQQ", out, 64 + 56 * i, *row)
-    struct.pack_into("<16sHHIQQQIHHHHHH", out, 0, b"\x7fELF\x02\x01\x01" + b"\0" * 9,
-                     3, 62, 1, at["text"], 64, 0, 0, 64, 56, len(phdrs), 64, 0, 0)
+    struct.pack_into(
+        "<16sHHIQQQIHHHHHH",
+        out,
+        0,
+        b"\x7fELF\x02\x01\x01" + b"\0" * 9,
+        3,
+        62,
+        1,
+        at["text"],
+        64,
+        0,
+        0,
+        64,
+        56,
+        len(phdrs),
+        64,
+        0,
+        0,
+    )
     for key, value in (spec.get("head") or {}).items():
         pos, fmt = HEAD[key]
         struct.pack_into("<" + fmt, out, pos, value)

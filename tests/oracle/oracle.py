@@ -10,6 +10,7 @@
 The program is $ORTFIT unless --ortfit is given. Each disagreement is shown smaller than it was
 found and kept in --keep for replay. The last line is `N passed, N failed`.
 """
+
 import argparse
 import collections
 import copy
@@ -32,6 +33,7 @@ MAX_SHOWN = 40
 def make_setting(args, bindir):
     base = args.base
     setting = trees.Setting(base, args.ortfit and os.path.abspath(args.ortfit))
+    setting.musl = args.musl
     setting.isolate()
     if not setting.cache:
         setting.base = base = os.path.join(base, "job-%d" % os.getpid())
@@ -72,6 +74,7 @@ def check(setting, tree, elf=None):
 
 def reductions(tree):
     """Trees with one thing less."""
+
     def changed(edit):
         t = copy.deepcopy(tree)
         edit(t)
@@ -84,7 +87,9 @@ def reductions(tree):
         for sep in re.findall("[:;]", tree["env"][key])[:1]:
             parts = re.split("[:;]", tree["env"][key])
             for i in range(len(parts)):
-                yield changed(lambda t: t["env"].update({key: ":".join(parts[:i] + parts[i + 1:])}))
+                yield changed(
+                    lambda t: t["env"].update({key: ":".join(parts[:i] + parts[i + 1 :])})
+                )
     for i in range(len(tree.get("preloads") or [])):
         yield changed(lambda t: t["preloads"].pop(i))
     for key in ("caller", "exe", "cache", "other_cwd", "lazy", "options", "ld_so_preload"):
@@ -107,8 +112,11 @@ def reductions(tree):
             if key in ("rpath", "runpath"):
                 parts = value.split(":")
                 for j in range(len(parts) if len(parts) > 1 else 0):
-                    yield changed(lambda t: t["files"][i][where].update(
-                        {key: ":".join(parts[:j] + parts[j + 1:])}))
+                    yield changed(
+                        lambda t: t["files"][i][where].update(
+                            {key: ":".join(parts[:j] + parts[j + 1 :])}
+                        )
+                    )
 
 
 def safely(setting, tree):
@@ -137,9 +145,11 @@ def minimise(setting, tree, kind, budget_s=20):
 
 def describe(setting, tree, diff, oracle, answer):
     argv, cwd = trees.ortfit_argv(setting, tree, "@")
-    rows = ["  differs in: %s" % diff,
-            "  env: %s" % json.dumps(tree.get("env") or {}),
-            "  run: (cd %s) %s" % (cwd, " ".join(argv[1:]))]
+    rows = [
+        "  differs in: %s" % diff,
+        "  env: %s" % json.dumps(tree.get("env") or {}),
+        "  run: (cd %s) %s" % (cwd, " ".join(argv[1:])),
+    ]
     for f in tree["files"]:
         row = {k: v for k, v in f.items() if k not in ("path", "kind")}
         if "elf" in row:
@@ -150,8 +160,13 @@ def describe(setting, tree, diff, oracle, answer):
             rows.append("  %s %s" % (key, json.dumps(tree[key])))
     rows.append("  loader: %s %s" % (oracle["verdict"], oracle["error"] or oracle["map"]))
     doc = answer.get("doc")
-    rows.append("  ortfit: %s" % (answer.get("broken") or "%s %s" % (
-        doc.get("would_load"), doc.get("error") or doc.get("map"))))
+    rows.append(
+        "  ortfit: %s"
+        % (
+            answer.get("broken")
+            or "%s %s" % (doc.get("would_load"), doc.get("error") or doc.get("map"))
+        )
+    )
     return "\n".join(rows).replace(setting.top, "@")
 
 
@@ -164,8 +179,10 @@ def keep(args, setting, tree, label):
         with open(os.path.join(folder, "case.json"), "w") as f:
             json.dump(tree, f, indent=1)
         with open(os.path.join(folder, "replay"), "w") as f:
-            f.write("#!/bin/sh\nexec %s %s --ortfit \"${ORTFIT:-%s}\" --replay %s/case.json\n" % (
-                sys.executable, os.path.abspath(__file__), setting.ortfit, folder))
+            f.write(
+                '#!/bin/sh\nexec %s %s --ortfit "${ORTFIT:-%s}" --replay %s/case.json\n'
+                % (sys.executable, os.path.abspath(__file__), setting.ortfit, folder)
+            )
         os.chmod(os.path.join(folder, "replay"), 0o755)
     except OSError as e:
         print("  not kept: %s" % e)
@@ -204,16 +221,25 @@ def one(args, setting, index, state):
         if not d:
             small, d, o, a = tree, diff, oracle, answer
         keep(args, setting, small, "tree-%d-%d" % (args.seed, index))
-        state["texts"].append("tree %d of seed %d (%s)\n%s\n" % (
-            index, args.seed, " ".join(tree["noise"]), describe(setting, small, d, o, a)))
+        state["texts"].append(
+            "tree %d of seed %d (%s)\n%s\n"
+            % (index, args.seed, " ".join(tree["noise"]), describe(setting, small, d, o, a))
+        )
         if not args.statistics:
             print(state["texts"][-1], flush=True)
 
 
 def work(args, bindir, job, write_fd):
     setting = make_setting(args, bindir)
-    state = {"passed": 0, "failed": 0, "unstarted": 0, "shown": 0, "texts": [],
-             "seen": collections.Counter(), "noise": collections.Counter()}
+    state = {
+        "passed": 0,
+        "failed": 0,
+        "unstarted": 0,
+        "shown": 0,
+        "texts": [],
+        "seen": collections.Counter(),
+        "noise": collections.Counter(),
+    }
     wanted = [args.only] if args.only is not None else range(job, args.count, args.jobs)
     for index in wanted:
         one(args, setting, int(index), state)
@@ -271,8 +297,9 @@ def run_random(args, bindir):
         for name in sorted({a for a, _ in noise}):
             print("%-14s" % name + "".join("%9d" % noise[name, v] for v in verdicts))
     if total["unstarted"]:
-        print("%d trees in which the program itself does not start, not compared" %
-              total["unstarted"])
+        print(
+            "%d trees in which the program itself does not start, not compared" % total["unstarted"]
+        )
     if broken:
         print("%d worker processes broke" % broken)
     print("%d passed, %d failed" % (total["passed"], total["failed"] + broken))
@@ -314,8 +341,9 @@ def in_child(args, function):
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__,
-                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--count", type=int, default=400)
     ap.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
@@ -326,6 +354,7 @@ def main():
     ap.add_argument("--cases", action="store_true")
     ap.add_argument("--compiler", type=int, default=0)
     ap.add_argument("--statistics", action="store_true")
+    ap.add_argument("--musl", action="store_true", help="the program is linked with musl")
     ap.add_argument("--whole", action="store_true", help="do not look for a smaller tree")
     args = ap.parse_args()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -339,7 +368,7 @@ def main():
     try:
         os.chmod(args.base, 0o755)
         os.chmod(bindir, 0o755)
-        trees.compile_harness(bindir, os.environ.get("CC", "gcc"))
+        trees.compile_harness(bindir, "musl-gcc" if args.musl else os.environ.get("CC", "gcc"))
         if args.keep:
             args.keep = os.path.abspath(args.keep)
             os.makedirs(args.keep, exist_ok=True)
@@ -348,9 +377,11 @@ def main():
             return in_child(args, lambda: run_replay(args, bindir))
         if args.cases:
             import cases
+
             return in_child(args, lambda: cases.run(args, make_setting(args, bindir)))
         if args.compiler:
             import compiled
+
             return in_child(args, lambda: compiled.run(args, make_setting(args, bindir)))
         return run_random(args, bindir)
     finally:

@@ -11,6 +11,7 @@ A tree is JSON: `@` in any string stands for the tree's folder.
     cache    None | dictionary of cachewriter | {ldconfig: [dirs]}
     ld_so_preload  None | text of /etc/ld.so.preload
 """
+
 import ctypes
 import json
 import os
@@ -51,17 +52,23 @@ class Setting:
         self.top = os.path.join(base, "t")
         self.harness = os.path.join(base, "bin", "oracle")
         self.template = os.path.join(base, "bin", "template")
-        self.cache = False     # /etc/ld.so.cache is ours
-        self.etc = False       # so is /etc/ld.so.preload
-        self.system = False    # the system folders can be written to, harmlessly
-        self.modes = False     # permission bits mean something (not root)
+        self.cache = False  # /etc/ld.so.cache is ours
+        self.etc = False  # so is /etc/ld.so.preload
+        self.system = False  # the system folders can be written to, harmlessly
+        self.modes = False  # permission bits mean something (not root)
+        self.musl = False  # musl's loader is the judge
         self.missing = []
         self.root = os.getuid() == 0
         self.libc = ctypes.CDLL(None, use_errno=True)
 
     def mount(self, source, target, fstype, flags, data=None):
-        r = self.libc.mount(source.encode(), target.encode(), fstype and fstype.encode(), flags,
-                            data and data.encode())
+        r = self.libc.mount(
+            source.encode(),
+            target.encode(),
+            fstype and fstype.encode(),
+            flags,
+            data and data.encode(),
+        )
         if r != 0:
             raise OSError(ctypes.get_errno(), "mount " + target)
 
@@ -73,8 +80,10 @@ class Setting:
         uid, gid = os.getuid(), os.getgid()
         flags = CLONE_NEWNS if uid == 0 else CLONE_NEWNS | CLONE_NEWUSER
         if self.libc.unshare(flags) != 0:
-            self.missing.append("no mount namespace (%s): no ld.so.cache of our own, nothing in "
-                                "the system folders" % os.strerror(ctypes.get_errno()))
+            self.missing.append(
+                "no mount namespace (%s): no ld.so.cache of our own, nothing in "
+                "the system folders" % os.strerror(ctypes.get_errno())
+            )
             return
         try:
             if uid != 0:
@@ -97,8 +106,9 @@ class Setting:
             self.mount(cache, "/etc/ld.so.cache", None, MS_BIND)
             self.etc = True
         except OSError as e:
-            self.missing.append("%s: %s: the trees do without it" % (e.filename or e.args[1],
-                                                                     os.strerror(e.errno)))
+            self.missing.append(
+                "%s: %s: the trees do without it" % (e.filename or e.args[1], os.strerror(e.errno))
+            )
 
     def layer(self, folder, uid):
         """A layer over a folder, so that it can be written to and stays as it is."""
@@ -106,8 +116,14 @@ class Setting:
         up, work = self.base + "/up" + name, self.base + "/work" + name
         os.makedirs(up)
         os.makedirs(work)
-        self.mount("overlay", folder, "overlay", 0, "lowerdir=%s,upperdir=%s,workdir=%s%s" % (
-            folder, up, work, ",userxattr" if uid != 0 else ""))
+        self.mount(
+            "overlay",
+            folder,
+            "overlay",
+            0,
+            "lowerdir=%s,upperdir=%s,workdir=%s%s"
+            % (folder, up, work, ",userxattr" if uid != 0 else ""),
+        )
         os.chmod(folder, 0o777)
 
     def drop(self):
@@ -143,16 +159,23 @@ def compile_harness(bindir, cc="gcc"):
     run = lambda *a: subprocess.run([cc, "-O1", *a], check=True)
     run("-o", os.path.join(bindir, "oracle"), src)
     run("-shared", "-nostdlib", "-x", "c", "/dev/null", "-o", stub, "-Wl,-soname," + PLACE_NEEDED)
-    run("-o", os.path.join(bindir, "template"), src, "-Wl,--no-as-needed", stub,
-        "-Wl,-rpath," + PLACE_RPATH, "-Wl,--enable-new-dtags")
+    run(
+        "-o",
+        os.path.join(bindir, "template"),
+        src,
+        "-Wl,--no-as-needed",
+        stub,
+        "-Wl,-rpath," + PLACE_RPATH,
+        "-Wl,--enable-new-dtags",
+    )
 
 
 def patch_exe(data, patch):
     """The template with other RPATH, RUNPATH, NEEDED, and flags."""
     out = bytearray(data)
     U = elfwriter.struct.unpack_from
-    phoff, = U("<Q", out, 32)
-    phnum, = U("<H", out, 56)
+    (phoff,) = U("<Q", out, 32)
+    (phnum,) = U("<H", out, 56)
     loads, dyn = [], None
     for i in range(phnum):
         typ, _, off, vaddr, _, filesz, _, _ = U("<IIQQQQQQ", out, phoff + 56 * i)
@@ -178,14 +201,14 @@ def patch_exe(data, patch):
         raw = text.encode()
         assert len(raw) <= room, "path too long for the template"
         elfwriter.struct.pack_into("<Q", out, at, tag)
-        out[strtab + val:strtab + val + len(raw) + 1] = raw + b"\0"
+        out[strtab + val : strtab + val + len(raw) + 1] = raw + b"\0"
 
     runpath = tags[elfwriter.DT["RUNPATH"]][0]
     if patch.get("rpath") is not None:
         put(runpath, elfwriter.DT["RPATH"], patch["rpath"], len(PLACE_RPATH))
     else:
         put(runpath, elfwriter.DT["RUNPATH"], patch.get("runpath"), len(PLACE_RPATH))
-    needed = next(e for e in tags[1] if out[strtab + e[1]:].startswith(b"ORTFIT_NEEDED"))
+    needed = next(e for e in tags[1] if out[strtab + e[1] :].startswith(b"ORTFIT_NEEDED"))
     put(needed, 1, patch.get("needed"), len(PLACE_NEEDED))
     if patch.get("flags_1"):
         at, val = tags[elfwriter.DT["FLAGS_1"]][0]
@@ -227,8 +250,9 @@ def write_cache(setting, tree, top):
         conf, out = os.path.join(top, "ld.so.conf"), os.path.join(top, "ld.so.cache")
         with open(conf, "w") as f:
             f.write("".join(subst(d, top) + "\n" for d in cache["ldconfig"]))
-        r = subprocess.run(["/sbin/ldconfig", "-X", "-C", out, "-f", conf],
-                           capture_output=True, env={})
+        r = subprocess.run(
+            ["/sbin/ldconfig", "-X", "-C", out, "-f", conf], capture_output=True, env={}
+        )
         data = b""
         if r.returncode == 0 and os.path.exists(out):
             with open(out, "rb") as f:
@@ -258,8 +282,11 @@ def make(setting, tree, top=None, elf=elfwriter.build):
 
 def remove(setting, tree, top=None):
     top = top or setting.top
-    if setting.etc and tree.get("ld_so_preload") is not None and \
-            os.path.exists("/etc/ld.so.preload"):
+    if (
+        setting.etc
+        and tree.get("ld_so_preload") is not None
+        and os.path.exists("/etc/ld.so.preload")
+    ):
         os.unlink("/etc/ld.so.preload")
     for f in tree["files"]:
         path = subst(f["path"], top)
@@ -269,8 +296,11 @@ def remove(setting, tree, top=None):
                 os.chmod(full, 0o755)
         if path.startswith("/usr/"):
             try:
-                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) \
+                (
+                    os.rmdir(path)
+                    if os.path.isdir(path) and not os.path.islink(path)
                     else os.unlink(path)
+                )
             except OSError:
                 pass
             parent = os.path.dirname(path)
@@ -285,8 +315,13 @@ def spawn(argv, env, cwd, timeout_s=TIMEOUT_S):
     err_r, err_w = os.pipe()
     os.chdir(cwd)
     try:
-        pid = os.posix_spawn(argv[0], argv, env, setsigdef=[signal.SIGPIPE], file_actions=[
-            (os.POSIX_SPAWN_DUP2, out_w, 1), (os.POSIX_SPAWN_DUP2, err_w, 2)])
+        pid = os.posix_spawn(
+            argv[0],
+            argv,
+            env,
+            setsigdef=[signal.SIGPIPE],
+            file_actions=[(os.POSIX_SPAWN_DUP2, out_w, 1), (os.POSIX_SPAWN_DUP2, err_w, 2)],
+        )
     finally:
         os.chdir("/")
         os.close(out_w)
@@ -358,20 +393,20 @@ def run_oracle(setting, tree, top=None):
     elif os.WIFSIGNALED(status):
         res.update(verdict="abort", map=[], error="signal %d" % os.WTERMSIG(status))
     elif os.WEXITSTATUS(status) not in (0, 1):
-        res.update(verdict="abort", map=[], error=err.strip() or
-                   "exit %d" % os.WEXITSTATUS(status))
+        res.update(verdict="abort", map=[], error=err.strip() or "exit %d" % os.WEXITSTATUS(status))
     return res
 
 
 def ortfit_argv(setting, tree, top=None):
     top = top or setting.top
-    t = subst({k: tree.get(k) for k in ("exe", "file", "caller", "preloads", "cwd", "options")},
-              top)
+    t = subst(
+        {k: tree.get(k) for k in ("exe", "file", "caller", "preloads", "cwd", "options")}, top
+    )
     argv = [setting.ortfit, "loads", t["file"], "--format", "json"]
     if tree.get("lazy"):
         argv.append("--lazy")
-    if t["exe"]:
-        argv += ["--exe", t["exe"]]
+    if t["exe"] or setting.musl:
+        argv += ["--exe", t["exe"] or setting.harness]
     for kind, name in t["preloads"] or []:
         argv += ["--preload-global" if kind == "g" else "--preload", name]
     if t["caller"]:
@@ -398,8 +433,11 @@ def run_ortfit(setting, tree, top=None):
 
 def not_started(tree, answer):
     """ortfit is a program too: a preload can keep it from starting where the other one starts."""
-    return "broken" in answer and "exit 127" in answer["broken"] and bool(
-        (tree.get("env") or {}).get("LD_PRELOAD") or tree.get("ld_so_preload"))
+    return (
+        "broken" in answer
+        and "exit 127" in answer["broken"]
+        and bool((tree.get("env") or {}).get("LD_PRELOAD") or tree.get("ld_so_preload"))
+    )
 
 
 def differ(oracle, answer):
@@ -421,8 +459,9 @@ def differ(oracle, answer):
         return "text"
     if loads and error is not None:
         return "text"
-    if oracle["verdict"] in ("abort", "hang") and \
-            not (isinstance(error, str) and error.startswith("the loader would ")):
+    if oracle["verdict"] in ("abort", "hang") and not (
+        isinstance(error, str) and error.startswith("the loader would ")
+    ):
         return "text"
     if doc.get("map") != oracle["map"]:
         return "map"
