@@ -168,7 +168,7 @@ static bool tables_missing(const struct dynamic *d)
 {
     return (d->has[DYN_RELA] && d->value[DYN_RELA] && !d->has[DYN_RELASZ]) ||
            (d->has[DYN_PLTREL] && (!d->has[DYN_JMPREL] || !d->has[DYN_PLTRELSZ])) ||
-           ((d->has[DYN_RELA] || d->has[DYN_PLTREL]) && !d->has[DYN_SYMTAB]);
+           !d->has[DYN_SYMTAB]; /* read even when there is nothing to relocate: measured */
 }
 
 /* DT_RELR: addresses, each followed by bitmaps of the words behind it. They want nothing but their place. */
