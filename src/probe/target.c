@@ -65,6 +65,7 @@ static struct ort_install *install_of_folder(struct snapshot *s, const char *dir
     o->dir = dir;
     o->runtime = runtime;
     ort_files_find(s, dir, NULL, o);
+    o->pybind = NULL; /* a wheel's folder may hold one, but nobody loads it here */
     if (o->runtime)
         o->version = runtime_version(s, o->runtime, &source);
     around_read(s, o);
