@@ -139,7 +139,7 @@ static enum elf_problem read_names(struct reader *r, struct span entries)
     struct elf *elf = r->elf;
     struct name_lists l = { 0 };
     bool all = collect_names(r, entries, &l);
-    all = collect_string(r, DYN_SONAME, &elf->soname) && all;
+    (void)collect_string(r, DYN_SONAME, &elf->soname); /* looked at only when another name is searched */
     all = collect_string(r, DYN_RPATH, &elf->rpath) && all;
     all = collect_string(r, DYN_RUNPATH, &elf->runpath) && all;
 

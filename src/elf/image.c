@@ -136,3 +136,24 @@ enum spot image_range(const struct image *img, uint64_t address, uint64_t n)
     }
     return worst;
 }
+
+bool image_copy(const struct image *img, uint64_t address, void *to, size_t n)
+{
+    unsigned char *out = to;
+    while (n > 0) {
+        const unsigned char *at = NULL;
+        uint64_t left = 0;
+        enum spot spot = locate(img, address, &at, &left);
+        if (spot == SPOT_NOWHERE || spot == SPOT_CUT)
+            return false;
+        size_t part = left < n ? (size_t)left : n;
+        if (spot == SPOT_FILE)
+            memcpy(out, at, part);
+        else
+            memset(out, 0, part);
+        out += part;
+        address += part;
+        n -= part;
+    }
+    return true;
+}

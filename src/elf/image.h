@@ -52,6 +52,9 @@ enum spot image_at(const struct image *img, uint64_t address, struct span *ret_b
 /* The whole range [address, address + n): the worst of its spots, NOWHERE before CUT. */
 enum spot image_range(const struct image *img, uint64_t address, uint64_t n);
 
+/* Copies n bytes at the address, through zeros and from segment to segment; false when some are not there. */
+bool image_copy(const struct image *img, uint64_t address, void *to, size_t n);
+
 static inline uint64_t page_down(uint64_t v)
 {
     return v & ~(uint64_t)(IMAGE_PAGE - 1);

@@ -25,9 +25,17 @@ uint32_t elf_hash_sysv(const char *name)
 
 const char *dynamic_string(const struct elf_symbols *s, uint64_t offset)
 {
-    if (offset >= s->strings.left)
+    if (!s->dyn.has[DYN_STRTAB])
         return NULL;
-    return span_string(s->strings, (size_t)offset);
+    if (offset < s->strings.left) {
+        const char *inside = span_string(s->strings, (size_t)offset);
+        if (inside)
+            return inside;
+    }
+    /* The loader adds and reads, wherever that leads to. */
+    struct span elsewhere;
+    (void)image_at(&s->image, s->dyn.value[DYN_STRTAB] + offset, &elsewhere);
+    return span_string(elsewhere, 0);
 }
 
 static bool symbol_at(const struct elf_symbols *s, uint32_t i, Elf64_Sym *ret)

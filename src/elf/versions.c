@@ -7,29 +7,21 @@
 /* No real file has a fifth as many; the loader's own walk has no bound. */
 #define MAX_RECORDS 65536u
 
-static bool take(struct span s, uint64_t at, void *to, size_t n)
-{
-    return at <= s.left && span_copy(s, (size_t)at, to, n);
-}
-
 bool versions_needed(const struct elf_symbols *s, bool (*each)(void *ctx, const struct need_record *r), void *ctx)
 {
     if (!s->dyn.has[DYN_VERNEED])
         return true;
-    struct span table;
-    (void)image_at(&s->image, s->dyn.value[DYN_VERNEED], &table);
-
     unsigned records = 0;
-    for (uint64_t at = 0;;) {
+    for (uint64_t at = s->dyn.value[DYN_VERNEED];;) {
         Elf64_Verneed need;
-        if (!take(table, at, &need, sizeof(need)))
+        if (!image_copy(&s->image, at, &need, sizeof(need)))
             return false;
         const char *file = dynamic_string(s, need.vn_file);
         if (!file)
             return false;
         for (uint64_t aux_at = at + need.vn_aux;;) {
             Elf64_Vernaux aux;
-            if (++records > MAX_RECORDS || !take(table, aux_at, &aux, sizeof(aux)))
+            if (++records > MAX_RECORDS || !image_copy(&s->image, aux_at, &aux, sizeof(aux)))
                 return false;
             struct need_record r = {
                 .record_version = need.vn_version,
@@ -57,15 +49,15 @@ bool versions_defined(const struct elf_symbols *s, bool (*each)(void *ctx, const
 {
     if (!s->dyn.has[DYN_VERDEF])
         return true;
-    struct span table;
-    (void)image_at(&s->image, s->dyn.value[DYN_VERDEF], &table);
+    if (s->dyn.value[DYN_VERDEF] == 0)
+        return false; /* asserted */
 
     unsigned records = 0;
-    for (uint64_t at = 0;;) {
+    for (uint64_t at = s->dyn.value[DYN_VERDEF];;) {
         Elf64_Verdef def;
         Elf64_Verdaux aux;
-        if (++records > MAX_RECORDS || !take(table, at, &def, sizeof(def)) ||
-            !take(table, at + def.vd_aux, &aux, sizeof(aux)))
+        if (++records > MAX_RECORDS || !image_copy(&s->image, at, &def, sizeof(def)) ||
+            !image_copy(&s->image, at + def.vd_aux, &aux, sizeof(aux)))
             return false;
         struct def_record r = {
             .record_version = def.vd_version,
@@ -75,7 +67,7 @@ bool versions_defined(const struct elf_symbols *s, bool (*each)(void *ctx, const
             .name = dynamic_string(s, aux.vda_name),
         };
         if (!r.name)
-            return false;
+            r.name = ""; /* the loader reads it only where the hash is wanted */
         if (!each(ctx, &r))
             return true;
         if (def.vd_next == 0)
