@@ -15,7 +15,6 @@ $(BUILD)/build.ninja:
 
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
-	@ln -sf src/cli/ortfit $(BUILD)/ortfit
 
 # Exit code 1 of ortfit means that a cause was found: an answer, not a failure.
 run: build

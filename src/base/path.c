@@ -1,5 +1,6 @@
 #include "base/path.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 const char *path_join(struct arena *a, const char *dir, const char *name)
@@ -26,30 +27,34 @@ const char *path_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Takes the last component back, unless it is the root or a ".." that had to stay. */
+static size_t drop_last(const char *clean, size_t used, size_t floor)
+{
+    while (used > floor && clean[used - 1] != '/')
+        used--;
+    return used > floor ? used - 1 : used;
+}
+
 const char *path_clean(struct arena *a, const char *path)
 {
-    size_t n = strlen(path), used = 0;
-    char *clean = arena_alloc(a, n + 2);
-    int absolute = path[0] == '/';
+    size_t used = 0;
+    char *clean = arena_alloc(a, strlen(path) + 2);
+    bool absolute = path[0] == '/';
     size_t floor = 0; /* ".." that were kept in a relative path cannot be taken back */
     for (const char *p = path; *p;) {
         size_t len = strcspn(p, "/");
-        if (len == 2 && p[0] == '.' && p[1] == '.' && (absolute || used > floor)) {
-            while (used > floor && clean[used - 1] != '/')
-                used--;
-            if (used > floor)
-                used--;
-        } else if (len > 0 && !(len == 1 && p[0] == '.')) {
+        bool up = len == 2 && p[0] == '.' && p[1] == '.';
+        bool here = len == 0 || (len == 1 && p[0] == '.');
+        if (up && (absolute || used > floor)) {
+            used = drop_last(clean, used, floor);
+        } else if (!here) {
             if (used > 0 || absolute)
                 clean[used++] = '/';
             memcpy(clean + used, p, len);
             used += len;
-            if (len == 2 && p[0] == '.' && p[1] == '.')
-                floor = used;
+            floor = up ? used : floor;
         }
-        p += len;
-        if (*p == '/')
-            p++;
+        p += len + (p[len] == '/');
     }
     if (used == 0)
         clean[used++] = absolute ? '/' : '.';

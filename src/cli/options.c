@@ -169,36 +169,47 @@ static void set(struct app *app, const struct option_row *row, const char *value
     }
 }
 
+/* One argument that begins with a dash; *i moves on when the value is the next one. */
+static int parse_option(struct app *app, int argc, char **argv, int *i, struct err *e)
+{
+    const char *arg = argv[*i];
+    bool is_long = arg[1] == '-';
+    const char *name = arg + (is_long ? 2 : 1);
+    size_t len = is_long ? strcspn(name, "=") : 1;
+    const struct option_row *row = is_long && len < 2 ? NULL : row_of(app, name, len);
+    if (!row)
+        return unknown(app, arg, e);
+    const char *value = is_long && name[len] == '=' ? name + len + 1 : !is_long && name[1] ? name + 1 : NULL;
+    if (row->type == OPTION_FLAG) {
+        if (value)
+            return err_set(e, ERR_USAGE, "option '--%s' takes no value; write it alone", row->name);
+        set(app, row, NULL);
+        return 0;
+    }
+    if (!value) {
+        if (*i + 1 >= argc)
+            return err_set(e, ERR_USAGE, "option '--%s' wants a value: --%s %s", row->name, row->name, row->arg);
+        value = argv[++*i];
+    }
+    if (value[0] == '\0')
+        return err_set(e, ERR_USAGE, "option '--%s' is empty; it wants %s", row->name, row->arg);
+    set(app, row, value);
+    return 0;
+}
+
 int options_parse(struct app *app, int argc, char **argv, struct err *e)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
-        const char *arg = argv[i];
-        if (only_args || arg[0] != '-' || arg[1] == '\0') {
-            vec_push(&app->args, arg);
-            continue;
-        }
-        if (str_eq(arg, "--")) {
+        if (only_args || argv[i][0] != '-' || argv[i][1] == '\0') {
+            vec_push(&app->args, argv[i]);
+        } else if (str_eq(argv[i], "--")) {
             only_args = true;
-            continue;
+        } else {
+            int r = parse_option(app, argc, argv, &i, e);
+            if (r < 0)
+                return r;
         }
-        bool is_long = arg[1] == '-';
-        const char *name = arg + (is_long ? 2 : 1);
-        size_t len = is_long ? strcspn(name, "=") : 1;
-        const struct option_row *row = is_long && len < 2 ? NULL : row_of(app, name, len);
-        if (!row)
-            return unknown(app, arg, e);
-        const char *value = is_long ? (name[len] == '=' ? name + len + 1 : NULL) : (name[1] ? name + 1 : NULL);
-        if (row->type == OPTION_FLAG && value)
-            return err_set(e, ERR_USAGE, "option '--%s' takes no value; write it alone", row->name);
-        if (row->type != OPTION_FLAG && !value) {
-            if (i + 1 >= argc)
-                return err_set(e, ERR_USAGE, "option '--%s' wants a value: --%s %s", row->name, row->name, row->arg);
-            value = argv[++i];
-        }
-        if (row->type != OPTION_FLAG && value[0] == '\0')
-            return err_set(e, ERR_USAGE, "option '--%s' is empty; it wants %s", row->name, row->arg);
-        set(app, row, value);
     }
     return 0;
 }

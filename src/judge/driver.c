@@ -110,36 +110,53 @@ static void judge_too_old(const struct judgement *j)
         want_driver(j, f);
 }
 
+static void stub_in_front(const struct judgement *j)
+{
+    const char *stub = j->s->driver.stub_path;
+    struct finding *f = finding_add(j->out, "driver-library-mismatch", SEVERITY_ERROR,
+                                    "a stub of libcuda.so.1 stands in front of the driver's own");
+    finding_evidence(j->out, f, "libcuda.so.1", "a stub for linking: CUDA failure 34", stub);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, stub),
+                               .why = "the stubs folder" });
+}
+
+/* cuda-compat: a newer user library on an older kernel module, for data-center GPUs and listed branches only. */
+static void compat_in_use(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    const struct kb_compat *row = kb_compat_find(kb_driver_native_cuda(d->library_version),
+                                                 driver_branch(d->kernel_module->value));
+    bool consumer = false;
+    for (size_t i = 0; i < j->s->gpus.n; i++)
+        consumer |= j->s->gpus.at[i].name && strstr(j->s->gpus.at[i].name, "GeForce");
+    bool refused = row && row->works == KB_NO && row->needless != KB_YES;
+    if (!consumer && !refused)
+        return;
+    struct finding *f = finding_add(
+        j->out, "forward-compat-unsupported", SEVERITY_ERROR,
+        consumer ? "forward compatibility (cuda-compat) is refused on GeForce GPUs: CUDA failure 804"
+                 : "this cuda-compat does not work on this driver branch");
+    finding_evidence(j->out, f, "cuda-compat", d->library_version, d->compat_dir);
+    tell(j, f, d->kernel_module, "kernel module");
+    if (refused)
+        finding_evidence(j->out, f, "rule", "not compatible", row->prov.source->text);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = d->compat_dir,
+                               .why = "the driver's own libcuda.so.1 serves then" });
+}
+
 static void judge_mismatch(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
-    bool nvml_says = d->nvml && d->nvml->known == KNOWN_FAILED && d->nvml->value && strstr(d->nvml->value, "mismatch");
-    bool differ = present(d->kernel_module) && d->library_version &&
+    bool module = present(d->kernel_module);
+    bool differ = module && d->library_version &&
                   driver_compare_text(d->kernel_module->value, d->library_version) != 0;
-    if (d->stub_path && present(d->kernel_module)) {
-        struct finding *f = finding_add(j->out, "driver-library-mismatch", SEVERITY_ERROR,
-                                        "a stub of libcuda.so.1 stands in front of the driver's own");
-        finding_evidence(j->out, f, "libcuda.so.1", "a stub for linking: CUDA failure 34", d->stub_path);
-        finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, d->stub_path),
-                                   .why = "the stubs folder" });
+    bool nvml_says = d->nvml && d->nvml->known == KNOWN_FAILED && d->nvml->value && strstr(d->nvml->value, "mismatch");
+    if (d->stub_path && module) {
+        stub_in_front(j);
         return;
     }
     if (d->compat_dir && differ) {
-        const char *branch_text = d->kernel_module->value;
-        int cuda = kb_driver_native_cuda(d->library_version);
-        const struct kb_compat *row = kb_compat_find(cuda, driver_branch(branch_text));
-        bool consumer = false;
-        for (size_t i = 0; i < j->s->gpus.n; i++)
-            consumer |= j->s->gpus.at[i].name && strstr(j->s->gpus.at[i].name, "GeForce");
-        if (!consumer && !(row && row->works == KB_NO && row->needless != KB_YES))
-            return;
-        struct finding *f = finding_add(j->out, "forward-compat-unsupported", SEVERITY_ERROR,
-                                        consumer ? "forward compatibility (cuda-compat) is refused on GeForce GPUs: CUDA failure 804"
-                                                 : "this cuda-compat does not work on this driver branch");
-        finding_evidence(j->out, f, "cuda-compat", d->library_version, d->compat_dir);
-        tell(j, f, d->kernel_module, "kernel module");
-        finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = d->compat_dir,
-                                   .why = "the driver's own libcuda.so.1 serves then" });
+        compat_in_use(j);
         return;
     }
     if (!differ && !nvml_says)
@@ -150,8 +167,8 @@ static void judge_mismatch(const struct judgement *j)
     finding_evidence(j->out, f, "library", d->library_version ? d->library_version : d->nvml->value,
                      d->libcuda_path ? d->libcuda_path : "NVML");
     finding_want(j->out, f, &(struct want){ .kind = WANT_REBOOT,
-                               .why = j->s->driver.container ? "start the container anew, so that it gets the host's libraries"
-                                                             : "after an upgrade: load the new kernel module (reboot)" });
+                               .why = d->container ? "start the container anew, so that it gets the host's libraries"
+                                                   : "after an upgrade: load the new kernel module (reboot)" });
 }
 
 void judge_driver(const struct judgement *j)
@@ -244,35 +261,58 @@ static const char *arch_list(const struct judgement *j)
     return kept;
 }
 
+static void want_covering(const struct judgement *j, struct finding *f, int cc)
+{
+    const struct kb_ort *better = judge_choose_ort(j, j->cuda_major, NULL);
+    if (!better)
+        better = judge_choose_ort(j, 0, NULL);
+    if (better && j->env)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                                   .spec = say(j, "==%s", better->version),
+                                   .extras = kb_extra_find(better->version, "cuda") ? "cuda,cudnn" : NULL,
+                                   .why = say(j, "the newest build with code for it (CUDA %d)", better->cuda_major) });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "build ONNX Runtime with CMAKE_CUDA_ARCHITECTURES=%d", cc) });
+}
+
+/* How the build fails this GPU, or NULL when it serves it. */
+static const char *lacking_code(const struct judgement *j, const struct gpu *g)
+{
+    if (g->cc == 0)
+        return NULL;
+    switch (cover_of(j, g->cc)) {
+    case KB_COVER_NONE:
+        return "no GPU code";
+    case KB_COVER_PARTIAL:
+        return "code for a part of its kernels only";
+    case KB_COVER_PTX: {
+        const struct kb_gpu_code *row = j->kb ? kb_ort_gpu_code(j->kb->version, KB_LINUX_X86_64) : NULL;
+        int native = j->s->driver.version ? kb_driver_native_cuda(j->s->driver.version) : 0;
+        return row && row->ptx_cuda && native && native < row->ptx_cuda ? "only PTX that this driver cannot compile" : NULL;
+    }
+    case KB_COVER_UNKNOWN:
+    case KB_COVER_CUBIN:
+        break;
+    }
+    return NULL;
+}
+
 void judge_gpu_code(const struct judgement *j)
 {
     for (size_t i = 0; i < j->s->gpus.n; i++) {
         const struct gpu *g = &j->s->gpus.at[i];
-        if (g->cc == 0)
+        const char *lack = lacking_code(j, g);
+        if (!lack)
             continue;
-        enum kb_cover cover = cover_of(j, g->cc);
         const struct kb_gpu_code *row = j->kb ? kb_ort_gpu_code(j->kb->version, KB_LINUX_X86_64) : NULL;
-        int native = j->s->driver.version ? kb_driver_native_cuda(j->s->driver.version) : 0;
-        bool no_jit = cover == KB_COVER_PTX && row && row->ptx_cuda && native && native < row->ptx_cuda;
-        if (cover != KB_COVER_NONE && cover != KB_COVER_PARTIAL && !no_jit)
-            continue;
-        struct finding *f = finding_add(
-            j->out, "gpu-arch-unsupported", SEVERITY_ERROR,
-            say(j, "the build has %s for %s (compute capability %d.%d): CUDA failure 209",
-                no_jit ? "only PTX that this driver cannot compile" : cover == KB_COVER_PARTIAL ? "code for a part of its kernels only" : "no GPU code",
-                g->name ? g->name : "this GPU", g->cc / 10, g->cc % 10));
+        struct finding *f = finding_add(j->out, "gpu-arch-unsupported", SEVERITY_ERROR,
+                                        say(j, "the build has %s for %s (compute capability %d.%d): CUDA failure 209", lack,
+                                            g->name ? g->name : "this GPU", g->cc / 10, g->cc % 10));
         finding_evidence(j->out, f, "GPU", say(j, "%s, sm_%d", g->name ? g->name : "?", g->cc), g->fact ? g->fact->source : NULL);
         finding_evidence(j->out, f, "code in the provider", j->ort->code.n_arch ? arch_list(j) : "see the release's row",
                          j->ort->code_fact ? j->ort->code_fact->source : row ? row->prov.source->text : NULL);
-        const struct kb_ort *better = judge_choose_ort(j, j->cuda_major, NULL);
-        if (!better)
-            better = judge_choose_ort(j, 0, NULL);
-        if (better && j->env)
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu", .spec = say(j, "==%s", better->version),
-                                       .extras = kb_extra_find(better->version, "cuda") ? "cuda,cudnn" : NULL,
-                                       .why = say(j, "the newest build with code for it (CUDA %d)", better->cuda_major) });
-        else
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = say(j, "build ONNX Runtime with CMAKE_CUDA_ARCHITECTURES=%d", g->cc) });
+        want_covering(j, f, g->cc);
         return;
     }
 }
