@@ -104,6 +104,9 @@ struct kb_ort {
 const struct kb_ort *kb_ort_at(size_t i);
 /* The release of this very version (PEP 440 equality, local label ignored); NULL: never on the index. */
 const struct kb_ort *kb_ort_find(const char *version);
+/* The row of this version, else of the newest release not above it (1.20.1: 1.20.0), else of the oldest. For
+ * releases that are on no index; NULL only when version is no version. */
+const struct kb_ort *kb_ort_nearest(const char *version);
 /* The newest release that meets all of these, or NULL. cuda_major, cudnn_major 0, py_tag NULL, glibc NULL,
  * spec NULL, as_of 0: any. spec is a PEP 440 specifier (">=1.20,<1.22"). */
 struct kb_ort_wish {

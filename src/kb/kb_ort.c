@@ -31,6 +31,18 @@ const struct kb_ort *kb_ort_find(const char *version)
     return NULL;
 }
 
+const struct kb_ort *kb_ort_nearest(const char *version)
+{
+    struct pep440 v;
+    if (!pep440_parse(version, &v))
+        return NULL;
+    const struct kb_ort *best = kb_ort_find(version);
+    for (size_t i = 0; !best && i < kbt_ort_n; i++)
+        if (i + 1 == kbt_ort_n || pep440_compare_text(kbt_ort[i + 1].version, version) > 0)
+            best = &kbt_ort[i];
+    return best;
+}
+
 static const char *const *tags_of(const struct kb_ort *ort, enum kb_platform platform)
 {
     switch (platform) {

@@ -99,6 +99,17 @@ static void test_ort_details(void **state)
     assert_int_equal(n, 35);
 }
 
+static void test_nearest(void **state)
+{
+    static const char *const cases[][2] = { { "1.20.1", "1.20.0" }, { "1.22.1", "1.22.0" }, { "1.31.1", "1.31.1" },
+                                            { "1.40.0", "1.31.1" }, { "1.2.0", "1.11.0" },  { "1.23.1", "1.23.0" },
+                                            { "1.32.0.dev1", "1.31.1" } };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_string_equal(kb_ort_nearest(cases[i][0])->version, cases[i][1]);
+    assert_null(kb_ort_nearest("newest"));
+}
+
 static void test_newest(void **state)
 {
     (void)state;
@@ -549,7 +560,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ort),       cmocka_unit_test(test_ort_details),
-        cmocka_unit_test(test_newest),    cmocka_unit_test(test_gpu_code),
+        cmocka_unit_test(test_nearest), cmocka_unit_test(test_newest),    cmocka_unit_test(test_gpu_code),
         cmocka_unit_test(test_extras),    cmocka_unit_test(test_dists),
         cmocka_unit_test(test_torch),     cmocka_unit_test(test_sonames),
         cmocka_unit_test(test_sonames_complete), cmocka_unit_test(test_families),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares version parsing and matching with pip's own library on random input.
+"""Compares version parsing and matching with packaging, the library inside pip, on random input.
 
-usage: version_oracle.py DRIVER [COUNT [SEED]]; exit 77 where there is none (packaging 22 or newer)
+usage: version_oracle.py DRIVER [COUNT [SEED]]; exit 77 where packaging 26 or newer is missing
 """
 
 import random
@@ -9,15 +9,14 @@ import subprocess
 import sys
 
 try:
+    import packaging
     from packaging import markers, requirements, specifiers, version
 except ImportError:
-    try:
-        from pip._vendor.packaging import markers, requirements, specifiers, version
-    except ImportError:
-        print("skipped: neither packaging nor pip is importable")
-        sys.exit(77)
-if hasattr(version, "LegacyVersion"):
-    print("skipped: packaging is older than 22 and takes anything for a version")
+    print("skipped: the Python package packaging is not installed")
+    sys.exit(77)
+# Before 26 it answered otherwise where post- and pre-releases meet < and >, and for order among texts.
+if version.Version(packaging.__version__) < version.Version("26"):
+    print("skipped: packaging %s is older than 26" % packaging.__version__)
     sys.exit(77)
 
 ENVIRONMENT = {
