@@ -378,6 +378,8 @@ def run_oracle(setting, tree, top=None):
         key, _, text = row.partition(" ")
         if key == "S":
             started = True
+        elif row == "C no trampoline":
+            return res  # damaged so that we cannot call into it: nothing to compare
         elif key == "P":
             res["preloads"].append(text)
         elif key == "M":
