@@ -23,11 +23,15 @@ static struct object *find_named(struct load_process *proc, const char *name)
     return NULL;
 }
 
-static bool defines_version(const struct elf *elf, const char *version)
+/* Looks through the definitions in their order; a record of an unknown version ends with an error. */
+static bool defines_version(struct load_process *proc, const struct object *from, const struct elf_verneed *v)
 {
-    for (size_t i = 0; i < elf->n_verdef; i++)
-        if (str_eq(elf->verdef[i], version))
+    const struct elf *elf = from->elf;
+    for (size_t i = 0; i < elf->n_verdef_good; i++)
+        if (elf->verdef_hash[i] == v->hash && str_eq(elf->verdef[i], v->version))
             return true;
+    if (elf->n_verdef_good < elf->n_verdef)
+        load_fail(proc, 0, shown_name(from), "unsupported version %u of Verdef record", elf->verdef_bad_version);
     return false;
 }
 
@@ -44,30 +48,64 @@ static void mark_need(struct load_process *proc, const struct object *o, const c
     }
 }
 
+/* One version wanted by o. False: an error (in explore mode written down, and the walk goes on). */
+static bool check_version(struct load_process *proc, const struct object *o, const struct elf_verneed *v)
+{
+    const struct object *from = find_named(proc, v->file);
+    if (!from) {
+        if (!proc->explore || !proc->error)
+            load_abort(proc, "Inconsistency detected by ld.so: dl-version.c: 204: _dl_check_map_versions: "
+                             "Assertion `needed != NULL' failed!");
+        return false;
+    }
+    if (!from->elf || from->elf->n_verdef == 0 || defines_version(proc, from, v))
+        return true;
+    if (proc->error && !proc->explore)
+        return false;
+    if (v->weak)
+        return true;
+    load_fail(proc, 0, shown_name(from), "version `%s' not found (required by %s)", v->version, shown_name(o));
+    mark_need(proc, from,
+              arena_printf(&proc->arena, "version `%s' not found (required by %s)", v->version, shown_name(o)));
+    return false;
+}
+
+/* From 2.36 on a file with DT_RELR must say that it wants a loader that knows it. */
+static bool check_relr(struct load_process *proc, const struct object *o)
+{
+    const struct elf *elf = o->elf;
+    if (!elf->relr || elf->n_verneed == 0 || proc->libc.minor < 36)
+        return true;
+    for (size_t i = 0; i < elf->n_verneed; i++)
+        if (str_eq(elf->verneed[i].version, "GLIBC_ABI_DT_RELR"))
+            return true;
+    for (size_t i = 0; i < elf->n_needed; i++)
+        if (str_starts(elf->needed[i], "libc.so.")) {
+            load_fail(proc, 0, shown_name(o), "DT_RELR without GLIBC_ABI_DT_RELR dependency");
+            return false;
+        }
+    return true;
+}
+
 bool check_versions(struct load_process *proc, struct object *o)
 {
     bool fine = true;
     const struct elf *elf = o->elf;
-    for (size_t i = 0; elf && i < elf->n_verneed; i++) {
-        const struct elf_verneed *v = &elf->verneed[i];
-        const struct object *from = find_named(proc, v->file);
-        if (!from) {
-            if (proc->explore && proc->error)
-                continue;
-            load_abort(proc, "Inconsistency detected by ld.so: dl-version.c: 204: _dl_check_map_versions: "
-                             "Assertion `needed != NULL' failed!");
-            return false;
-        }
-        if (!from->elf || from->elf->n_verdef == 0 || v->weak || defines_version(from->elf, v->version))
-            continue;
-        load_fail(proc, 0, shown_name(from), "version `%s' not found (required by %s)", v->version, shown_name(o));
-        mark_need(proc, from,
-                  arena_printf(&proc->arena, "version `%s' not found (required by %s)", v->version, shown_name(o)));
-        fine = false;
-        if (!proc->explore)
-            return false;
+    if (!elf)
+        return true;
+    if (elf->verneed_version > 1 || (elf->n_verneed && elf->verneed_version != 1)) {
+        load_fail(proc, 0, shown_name(o), "unsupported version %u of Verneed record", elf->verneed_version);
+        return false;
     }
-    o->versions_done = true;
+    for (size_t i = 0; i < elf->n_verneed && (fine || proc->explore); i++)
+        fine = check_version(proc, o, &elf->verneed[i]) && fine;
+    if (fine && elf->crash == ELF_CRASH_VERSIONS) {
+        load_abort(proc, "the version tables of '%s' are damaged", o->name);
+        return false;
+    }
+    if (fine)
+        fine = check_relr(proc, o);
+    o->versions_done = fine;
     return fine;
 }
 
@@ -91,6 +129,7 @@ struct relocation {
     const struct object *root;
     const struct elf_undef *undefs;
     unsigned char *seen; /* of each undefined symbol: enum seen */
+    bool address;        /* for other than calls an undefined symbol with an address will do (a program's PLT) */
 };
 
 enum seen { SEEN_NOT, SEEN_FOUND, SEEN_MISSING };
@@ -100,7 +139,9 @@ static bool defined_in(struct relocation *r, struct object *o, const struct elf_
 {
     if (!o->elf || (o->is_main && !o->elf->symbols))
         return false;
-    enum elf_answer answer = elf_resolves(o->elf, u);
+    struct elf_undef wanted = *u;
+    wanted.address = r->address;
+    enum elf_answer answer = elf_resolves(o->elf, &wanted);
     if (answer == ELF_UNKNOWN)
         *unknown = true;
     if (answer != ELF_YES)
@@ -140,6 +181,20 @@ static bool is_missing(struct relocation *r, const struct elf_undef *u)
     return *seen == SEEN_MISSING;
 }
 
+/* The same for one relocation, by its type. */
+static bool is_missing_for(struct relocation *r, const struct elf_undef *u, bool call)
+{
+    if (!is_missing(r, u))
+        return false;
+    if (call)
+        return true;
+    bool unknown = false;
+    r->address = true;
+    struct object *from = look_up(r, u, &unknown);
+    r->address = false;
+    return !from && !unknown;
+}
+
 /* Gives the object room in the static TLS block, as far as the surplus goes. */
 static bool place_tls(struct load_process *proc, struct object *o, bool optional)
 {
@@ -148,8 +203,12 @@ static bool place_tls(struct load_process *proc, struct object *o, bool optional
         return true;
     uint64_t size = elf->tls_size_bytes, align = elf->tls_align;
     uint64_t room = proc->tls_size - proc->tls_used;
-    if (o->tls_dynamic || align > proc->tls_align || room < TLS_TCB_BYTES || room - TLS_TCB_BYTES < size || align == 0)
+    if (o->tls_dynamic || align > proc->tls_align || room < TLS_TCB_BYTES || room - TLS_TCB_BYTES < size)
         return false;
+    if (align == 0) {
+        load_abort(proc, "Floating point exception: '%s' has no TLS segment", o->name);
+        return false;
+    }
     room -= TLS_TCB_BYTES;
     uint64_t use = room - (room - size) / align * align;
     if (optional && use > proc->tls_optional)
@@ -169,12 +228,11 @@ static bool want_tls(struct relocation *r, const struct elf_want *w)
         o = look_up(r, w->symbol, &unknown);
     if (!o || !o->elf)
         return true;
-    if (w->kind == ELF_WANT_TLS_DESCRIPTOR) {
-        if (!place_tls(r->proc, o, true))
-            o->tls_dynamic = true;
-        return true;
-    }
-    if (place_tls(r->proc, o, false))
+    bool optional = w->kind == ELF_WANT_TLS_DESCRIPTOR, placed = place_tls(r->proc, o, optional);
+    if (r->proc->aborts)
+        return false;
+    o->tls_dynamic = o->tls_dynamic || (optional && !placed);
+    if (placed || optional)
         return true;
     load_fail(r->proc, 0, o->name, "cannot allocate memory in static TLS block");
     return false;
@@ -185,10 +243,10 @@ static bool on_want(void *ctx, const struct elf_want *w)
     struct relocation *r = ctx;
     const struct elf_undef *u = w->symbol;
     if (w->kind == ELF_WANT_CRASH) {
-        load_abort(r->proc, "Bus error: relocation of '%s' outside of the file", r->o->name);
+        load_abort(r->proc, "relocation of '%s' outside of what is mapped", r->o->name);
         return false;
     }
-    if (u && !w->plt && is_missing(r, u) && !u->weak) {
+    if (u && !w->plt && is_missing_for(r, u, w->call) && !u->weak) {
         load_fail(r->proc, 0, r->o->name, "undefined symbol: %s%s%s", u->name, u->version ? ", version " : "",
                   u->version ? u->version : "");
         return false;

@@ -129,6 +129,11 @@ static bool check_new(struct load_process *proc, struct object *root, unsigned f
         if (!check_relocations(proc, o, (flags & LOAD_FLAG_LAZY) && !proc->bind_now))
             return false;
     }
+    for (size_t i = root->n_initfini; i-- > 0;)
+        if (!root->initfini[i]->inited && root->initfini[i]->elf && root->initfini[i]->elf->crash == ELF_CRASH_INIT) {
+            load_abort(proc, "the constructors of '%s' lie behind its end", root->initfini[i]->name);
+            return false;
+        }
     return true;
 }
 

@@ -100,7 +100,7 @@ struct load_process {
     const char *error;         /* of the current call: dlerror's text */
     bool aborts;
     const char *start_error;
-    bool preload_env;
+    bool preloads;             /* LD_PRELOAD or /etc/ld.so.preload say something */
     bool exec_stack;           /* the stack is executable by now */
     uint64_t tls_used, tls_size, tls_align, tls_optional; /* the static TLS block */
     /* the current call */

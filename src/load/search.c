@@ -198,6 +198,23 @@ static bool dir_exists(struct load_process *proc, struct dir *d, size_t cap)
     return state == DIR_THERE;
 }
 
+/* The loader opens folders, FIFOs and devices as it opens files, and reads. */
+static void not_a_file(struct load_process *proc, const char *path, int error, struct search_found *found)
+{
+    found->fatal = path;
+    if (error == EISDIR) {
+        load_fail(proc, EISDIR, path, "cannot read file data");
+        return;
+    }
+    const char *real = place_realpath(proc->place, search_absolute(proc, path));
+    if (real && str_eq(real, "/dev/null"))
+        load_fail(proc, 0, path, "file too short");
+    else if (real && str_starts(real, "/dev/"))
+        load_fail(proc, 0, path, "invalid ELF header");
+    else
+        load_abort(proc, "'%s' is no regular file, reading it may never end", path);
+}
+
 bool search_open(struct load_process *proc, const char *path, enum load_rule rule, struct search_found *found)
 {
     if (strlen(path) >= PROCESS_MAX_PATH) {
@@ -213,13 +230,8 @@ bool search_open(struct load_process *proc, const char *path, enum load_rule rul
         if (file->known == KNOWN_NOT_LOOKED)
             proc->unknown = true;
         proc->error_number = file->known == KNOWN_NOT_LOOKED ? ENOENT : file->error;
-        if (file->known != KNOWN_FAILED || (file->error != EISDIR && file->error != EINVAL))
-            return false;
-        found->fatal = path;
-        if (file->error == EISDIR)
-            load_fail(proc, EISDIR, path, "cannot read file data");
-        else
-            load_abort(proc, "'%s' is no regular file, reading it may never end", path);
+        if (file->known == KNOWN_FAILED && (file->error == EISDIR || file->error == EINVAL))
+            not_a_file(proc, path, file->error, found);
         return false;
     }
     enum elf_problem problem = file->elf->problem;

@@ -40,16 +40,29 @@ static struct objects preload_list(struct load_process *proc, const char *text, 
     return all;
 }
 
-/* /etc/ld.so.preload: names between blanks, newlines and colons; '#' starts a comment. */
+/* /etc/ld.so.preload: names between blanks, newlines and colons; '#' starts a comment. The loader looks for the next
+ * comment from the start again, over as many bytes as are left behind the last one. */
 static struct objects preload_file(struct load_process *proc, struct objects all)
 {
     const struct text *text = place_text(proc->place, "/etc/ld.so.preload", TEXT_WHOLE);
+    if (text->known == KNOWN_NOT_LOOKED)
+        proc->unknown = true;
     if (text->known != KNOWN_PRESENT || text->len == 0)
         return all;
-    char *copy = arena_strndup(&proc->arena, text->at, text->len);
-    for (char *at = copy; *at; at++)
-        for (bool comment = *at == '#'; comment && *at && *at != '\n'; at++)
-            *at = ' ';
+    proc->preloads = true;
+    char *copy = arena_alloc(&proc->arena, text->len + 1);
+    memcpy(copy, text->at, text->len);
+    copy[text->len] = '\0';
+    for (size_t rest = text->len; rest > 0;) {
+        char *at = memchr(copy, '#', rest);
+        if (!at)
+            break;
+        rest -= (size_t)(at - copy);
+        do {
+            *at++ = ' ';
+            rest--;
+        } while (rest > 0 && *at != '\n');
+    }
     return preload_list(proc, copy, ": \t\n", all);
 }
 
@@ -109,7 +122,7 @@ static void start_failed(struct load_process *proc, const char *what)
 
 static bool own_at_start(const struct load_process *proc, const struct object *o)
 {
-    return !proc->preload_env || o->is_main || o->is_rtld || o->is_vdso || str_ends(o->name, "/libc.so.6");
+    return !proc->preloads || o->is_main || o->is_rtld || o->is_vdso || str_ends(o->name, "/libc.so.6");
 }
 
 static void check_start(struct load_process *proc, bool preloads)
@@ -163,8 +176,8 @@ static void start_glibc(struct load_process *proc, const struct load_config *con
     str_done(&all);
 
     struct objects preloads = { 0 };
-    proc->preload_env = config->preload && *config->preload;
-    if (proc->preload_env)
+    proc->preloads = config->preload && *config->preload;
+    if (proc->preloads)
         preloads = preload_list(proc, config->preload, " :", preloads);
     preloads = preload_file(proc, preloads);
     if (proc->aborts)
@@ -180,8 +193,8 @@ static void start_glibc(struct load_process *proc, const struct load_config *con
         proc->main->searchlist[i]->global = true;
         vec_push(&proc->globals, proc->main->searchlist[i]);
     }
-    check_start(proc, any);
     lay_out_tls(proc);
+    check_start(proc, any);
     for (struct object *o = proc->head; o; o = o->next) {
         o->inited = o->relocated = o->versions_done = true;
         o->own = own_at_start(proc, o);
