@@ -21,7 +21,7 @@ struct shelves {
     VEC(struct shelf);
 };
 
-/* --- which folders --------------------------------------------------------------------------------- */
+/* --- which folders --------------------------------------------------------------------------- */
 
 static void shelf_add(struct snapshot *s, struct shelves *to, struct shelf shelf)
 {
@@ -37,8 +37,10 @@ static void shelf_add(struct snapshot *s, struct shelves *to, struct shelf shelf
     vec_push(to, shelf);
 }
 
-/* "/x/site-packages/nvidia/cudnn/lib" into site and folder; false when it is no folder of that form. */
-static bool split_wheel_dir(struct snapshot *s, const char *dir, const char **ret_site, const char **ret_folder)
+/* "/x/site-packages/nvidia/cudnn/lib" into site and folder; false when it is no folder of that
+ * form. */
+static bool split_wheel_dir(struct snapshot *s, const char *dir, const char **ret_site,
+                            const char **ret_folder)
 {
     const char *at = NULL;
     for (const char *next = strstr(dir, "/nvidia/"); next; next = strstr(next + 1, "/nvidia/"))
@@ -66,7 +68,9 @@ static void add_wheels(struct snapshot *s, struct shelves *to, const struct pyen
         if (!str_starts(env->dists[i]->name, "tensorrt"))
             continue;
         for (size_t k = 0; k < ARRAY_LEN(folders); k++) {
-            struct shelf shelf = { .kind = SHELF_WHEEL, .site = env->dists[i]->site, .folder = folders[k] };
+            struct shelf shelf = { .kind = SHELF_WHEEL,
+                                   .site = env->dists[i]->site,
+                                   .folder = folders[k] };
             shelf.dir = path_join(&s->arena, shelf.site, shelf.folder);
             shelf_owners(s, &shelf, env->dists, env->n_dists);
             shelf_add(s, to, shelf);
@@ -78,7 +82,8 @@ static void add_torch(struct snapshot *s, struct shelves *to, const struct pyenv
 {
     if (!env->torch_dir)
         return;
-    struct shelf shelf = { .kind = SHELF_TORCH, .dir = path_join(&s->arena, env->torch_dir, "lib") };
+    struct shelf shelf = { .kind = SHELF_TORCH,
+                           .dir = path_join(&s->arena, env->torch_dir, "lib") };
     if (env->torch && env->torch->version)
         shelf.owner = arena_printf(&s->arena, "torch %s", env->torch->version);
     if (env->torch_cuda) {
@@ -105,8 +110,9 @@ static void add_conda(struct snapshot *s, struct shelves *to, const struct pyenv
 
 static void add_toolkits(struct snapshot *s, struct shelves *to)
 {
-    static const char *const folders[] = { "lib64", "targets/x86_64-linux/lib", "targets/aarch64-linux/lib",
-                                           "targets/sbsa-linux/lib", "lib" };
+    static const char *const folders[] = { "lib64", "targets/x86_64-linux/lib",
+                                           "targets/aarch64-linux/lib", "targets/sbsa-linux/lib",
+                                           "lib" };
     for (size_t i = 0; i < s->components.n; i++) {
         const struct component *c = &s->components.at[i];
         if (!str_eq(c->how, "toolkit"))
@@ -118,7 +124,8 @@ static void add_toolkits(struct snapshot *s, struct shelves *to)
         }
         for (size_t k = 0; k < ARRAY_LEN(folders); k++) {
             shelf.dir = path_join(&s->arena, c->path, folders[k]);
-            /* Debian's /usr/lib/cuda/lib64 is a link into the system's folder: dpkg knows more of that. */
+            /* Debian's /usr/lib/cuda/lib64 is a link into the system's folder: dpkg knows more of
+             * that. */
             const char *real = place_realpath(s->place, shelf.dir);
             if (real && str_starts(real, c->path))
                 shelf_add(s, to, shelf);
@@ -128,8 +135,13 @@ static void add_toolkits(struct snapshot *s, struct shelves *to)
 
 static bool is_system(const char *dir)
 {
-    static const char *const folders[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-                                           "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib",
+    static const char *const folders[] = { "/usr/lib/x86_64-linux-gnu",
+                                           "/usr/lib/aarch64-linux-gnu",
+                                           "/usr/lib64",
+                                           "/lib/x86_64-linux-gnu",
+                                           "/lib/aarch64-linux-gnu",
+                                           "/lib64",
+                                           "/usr/lib",
                                            "/lib" };
     for (size_t i = 0; i < ARRAY_LEN(folders); i++)
         if (str_eq(dir, folders[i]))
@@ -142,7 +154,8 @@ static bool is_other_class(const char *dir)
     return str_ends(dir, "/lib32") || str_ends(dir, "/libx32") || str_ends(dir, "/i386-linux-gnu");
 }
 
-/* "nvidia_cudnn_cu12-9.10.2.21.dist-info" as a distribution of site; NULL: it is none of NVIDIA's. */
+/* "nvidia_cudnn_cu12-9.10.2.21.dist-info" as a distribution of site; NULL: it is none of NVIDIA's.
+ */
 static const struct dist *dist_of_name(struct snapshot *s, const char *site, const char *name)
 {
     const char *dash = strchr(name, '-');
@@ -162,7 +175,9 @@ static const struct dist *dist_of_name(struct snapshot *s, const char *site, con
 /* LD_LIBRARY_PATH often names the wheels of an environment that is not the one in use. */
 static void add_foreign_wheel(struct snapshot *s, struct shelves *to, struct shelf shelf)
 {
-    struct { VEC(const struct dist *); } all = { 0 };
+    struct {
+        VEC(const struct dist *);
+    } all = { 0 };
     const struct listing *list = place_list(s->place, shelf.site);
     for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n; i++) {
         const struct dist *d = dist_of_name(s, shelf.site, list->at[i].name);
@@ -192,7 +207,9 @@ static void add_loader_folders(struct snapshot *s, struct shelves *to)
     folders_add(s, &folders, "/usr/local/tensorrt/lib", FOLDER_KNOWN, "known folder");
     for (size_t i = 0; i < s->targets.n; i++) {
         const struct target *t = &s->targets.at[i];
-        const char *file = t->kind == TARGET_ENV || !t->ort ? NULL : t->ort->cuda ? t->ort->cuda : t->ort->runtime;
+        const char *file = t->kind == TARGET_ENV || !t->ort ? NULL
+                           : t->ort->cuda                   ? t->ort->cuda
+                                                            : t->ort->runtime;
         if (file)
             folders_add(s, &folders, path_dir(&s->arena, file), FOLDER_KNOWN, file);
     }
@@ -223,30 +240,35 @@ static void add_opt(struct snapshot *s, struct shelves *to)
                 continue;
             const char *dir = path_join(&s->arena, "/opt", list->at[i].name);
             for (size_t f = 0; f < ARRAY_LEN(folders); f++)
-                shelf_add(s, to, (struct shelf){ .kind = SHELF_LOOSE, .dir = path_join(&s->arena, dir, folders[f]) });
+                shelf_add(s, to,
+                          (struct shelf){ .kind = SHELF_LOOSE,
+                                          .dir = path_join(&s->arena, dir, folders[f]) });
             break;
         }
 }
 
-/* --- what lies on them ----------------------------------------------------------------------------- */
+/* --- what lies on them ----------------------------------------------------------------------- */
 
-/* The soname that a file name stands for: itself, or what is left of libcudnn.so.9.10.2. Libraries with a hash or a
- * second word in their names (libcudart-e409450e.so.11.0, libnvrtc-builtins.so.12.4) satisfy nobody else's need.
- * False: not a library that matters. */
+/* The soname that a file name stands for: itself, or what is left of libcudnn.so.9.10.2. Libraries
+ * with a hash or a second word in their names (libcudart-e409450e.so.11.0,
+ * libnvrtc-builtins.so.12.4) satisfy nobody else's need. False: not a library that matters. */
 static bool soname_of(const char *name, char *buf, size_t room)
 {
     const char *version = look_soname_version(name);
     if (!version || strlen(name) >= room || !str_starts(name, "lib"))
         return false;
     const char *dash = memchr(name, '-', (size_t)(version - name));
-    if ((dash && !str_starts(name, "libnvidia-ml.")) || !shelf_wants(kb_soname_family(name)))
+    if ((dash && !str_starts(name, "libnvidia-ml.")) || !shelf_wants(kb_soname_family(name)) ||
+        str_starts(name, "libcufftw.") || str_starts(name, "libnvblas."))
         return false;
     memcpy(buf, name, strlen(name) + 1);
     if (kb_library_find(name))
         return true;
     char *end = buf + (version - name) + strspn(version, "0123456789");
     /* These two had a minor number in their sonames until CUDA 11. */
-    static const struct { const char *stem, *soname; } odd[] = {
+    static const struct {
+        const char *stem, *soname;
+    } odd[] = {
         { "libcudart.so.11.", "libcudart.so.11.0" },
         { "libnvrtc.so.11.", "libnvrtc.so.11.2" },
     };
@@ -259,13 +281,32 @@ static bool soname_of(const char *name, char *buf, size_t room)
     return true;
 }
 
-static void copy_add(struct snapshot *s, const struct shelf *shelf, const char *name, const char *soname)
+/* The shelf that a link to an absolute path leads to, so that /usr/local/lib/libcudart.so.13 is
+ * known as the toolkit's. */
+static const struct shelf *shelf_behind(struct snapshot *s, const struct shelves *shelves,
+                                        const char *path)
 {
-    const char *path = path_join(&s->arena, shelf->dir, name);
-    const char *target = place_readlink(s->place, path);
-    const struct file_info *info = place_stat(s->place, path);
-    if (s->copies.n >= COPIES_MAX || info->known != KNOWN_PRESENT || info->type != FILE_REGULAR)
+    const char *real = place_realpath(s->place, path);
+    const struct file_info *info = real ? place_stat(s->place, path_dir(&s->arena, real)) : NULL;
+    for (size_t i = 0; info && info->known == KNOWN_PRESENT && i < shelves->n; i++)
+        if (shelves->at[i].ino == info->ino && shelves->at[i].dev == info->dev)
+            return &shelves->at[i];
+    return NULL;
+}
+
+/* type as the listing has it: a regular file needs no further look. */
+static void copy_add(struct snapshot *s, const struct shelves *shelves, const struct shelf *shelf,
+                     const char *name, const char *soname, enum file_type type)
+{
+    if (s->copies.n >= COPIES_MAX)
         return;
+    const char *path = path_join(&s->arena, shelf->dir, name);
+    const char *target = type == FILE_REGULAR ? NULL : place_readlink(s->place, path);
+    if (type != FILE_REGULAR) {
+        const struct file_info *info = place_stat(s->place, path);
+        if (info->known != KNOWN_PRESENT || info->type != FILE_REGULAR)
+            return;
+    }
     const char *version = look_soname_version(target ? path_base(target) : name);
     const char *plain = look_soname_version(soname);
     if (version && (!plain || str_eq(version, plain)))
@@ -275,7 +316,9 @@ static void copy_add(struct snapshot *s, const struct shelf *shelf, const char *
         .path = path,
         .version = version ? arena_strdup(&s->arena, version) : NULL,
     };
-    shelf_judge(s, shelf, &copy);
+    const struct shelf *behind =
+        target && strchr(target, '/') ? shelf_behind(s, shelves, path) : NULL;
+    shelf_judge(s, behind ? behind : shelf, &copy);
     vec_push(&s->copies, copy);
 }
 
@@ -284,7 +327,8 @@ static int entry_order(const void *name, const void *entry)
     return strcmp(name, ((const struct dir_entry *)entry)->name);
 }
 
-static void read_listed(struct snapshot *s, const struct shelf *shelf)
+static void read_listed(struct snapshot *s, const struct shelves *shelves,
+                        const struct shelf *shelf)
 {
     const struct listing *list = place_list(s->place, shelf->dir);
     char soname[NAME_ROOM];
@@ -293,19 +337,20 @@ static void read_listed(struct snapshot *s, const struct shelf *shelf)
         if (!soname_of(name, soname, sizeof(soname)))
             continue;
         /* The full name behind a link of the soname is the same copy. */
-        if (!str_eq(name, soname) && bsearch(soname, list->at, list->n, sizeof(*list->at), entry_order))
+        if (!str_eq(name, soname) &&
+            bsearch(soname, list->at, list->n, sizeof(*list->at), entry_order))
             continue;
-        copy_add(s, shelf, name, soname);
+        copy_add(s, shelves, shelf, name, soname, list->at[i].type);
     }
 }
 
-static void read_named(struct snapshot *s, const struct shelf *shelf)
+static void read_named(struct snapshot *s, const struct shelves *shelves, const struct shelf *shelf)
 {
     const struct kb_library *row;
     for (size_t i = 0; (row = kb_library_at(i)); i++)
         if (row->os == KB_OS_LINUX && shelf_wants(row->family) &&
             place_exists(s->place, path_join(&s->arena, shelf->dir, row->soname)))
-            copy_add(s, shelf, row->soname, row->soname);
+            copy_add(s, shelves, shelf, row->soname, row->soname, FILE_NONE);
 }
 
 static void read_stub(struct snapshot *s, const struct shelf *shelf)
@@ -313,11 +358,13 @@ static void read_stub(struct snapshot *s, const struct shelf *shelf)
     const char *path = path_join(&s->arena, shelf->dir, "stubs/libcuda.so");
     if (s->copies.n >= COPIES_MAX || !place_exists(s->place, path))
         return;
-    struct lib_copy copy = { .soname = "libcuda.so.1", .path = path, .owner = shelf->owner, .stub = true };
+    struct lib_copy copy = {
+        .soname = "libcuda.so.1", .path = path, .owner = shelf->owner, .stub = true
+    };
     vec_push(&s->copies, copy);
 }
 
-/* --- what is known only of all together ------------------------------------------------------------ */
+/* --- what is known only of all together ------------------------------------------------------ */
 
 static bool same_folder(const char *a, const char *b)
 {
@@ -325,7 +372,8 @@ static bool same_folder(const char *a, const char *b)
     return n == (size_t)(path_base(b) - b) && strncmp(a, b, n) == 0;
 }
 
-/* libcudnn.so.9 is a small front that tells nothing by itself; those it opens lie beside it and do tell. */
+/* libcudnn.so.9 is a small front that tells nothing by itself; those it opens lie beside it and do
+ * tell. */
 static void share_flavour(struct snapshot *s, size_t first)
 {
     for (size_t i = first; i < s->copies.n; i++) {
@@ -350,7 +398,8 @@ static void version_by_header(struct snapshot *s)
 {
     for (size_t i = 0; i < s->copies.n; i++) {
         struct lib_copy *copy = &s->copies.at[i];
-        if (copy->version || copy->stub || kb_soname_family(copy->soname) != KB_FAMILY_CUDNN || !copy->owner)
+        if (copy->version || copy->stub || kb_soname_family(copy->soname) != KB_FAMILY_CUDNN ||
+            !copy->owner)
             continue;
         for (size_t k = 0; k < s->components.n; k++) {
             const struct component *c = &s->components.at[k];
@@ -379,7 +428,8 @@ static void components_of_copies(struct snapshot *s)
         const struct lib_copy *copy = &s->copies.at[i];
         const char *package = copy->owner;
         /* Wheels have their own components; a toolkit's cudart is the toolkit. */
-        if (copy->stub || (package && (str_starts(package, "nvidia-") || str_starts(package, "tensorrt"))))
+        if (copy->stub ||
+            (package && (str_starts(package, "nvidia-") || str_starts(package, "tensorrt"))))
             continue;
         for (size_t k = 0; k < ARRAY_LEN(fronts); k++) {
             if (!str_starts(copy->soname, fronts[k].prefix) ||
@@ -431,13 +481,15 @@ static void components_of_wheels(struct snapshot *s)
 static bool has_packaged(const struct snapshot *s, const struct shelves *shelves)
 {
     for (size_t i = 0; i < s->components.n; i++)
-        if (str_eq(s->components.at[i].how, "header") && str_starts(s->components.at[i].path, "/usr/include/"))
+        if (str_eq(s->components.at[i].how, "header") &&
+            str_starts(s->components.at[i].path, "/usr/include/"))
             return true;
     for (size_t i = 0; i < s->copies.n; i++) {
         if (kb_soname_family(s->copies.at[i].soname) == KB_FAMILY_DRIVER)
             continue;
         for (size_t k = 0; k < shelves->n; k++)
-            if (shelves->at[k].kind == SHELF_SYSTEM && str_starts(s->copies.at[i].path, shelves->at[k].dir) &&
+            if (shelves->at[k].kind == SHELF_SYSTEM &&
+                str_starts(s->copies.at[i].path, shelves->at[k].dir) &&
                 s->copies.at[i].path[strlen(shelves->at[k].dir)] == '/')
                 return true;
     }
@@ -459,9 +511,9 @@ void probe_copies(struct snapshot *s)
     for (size_t i = 0; i < shelves.n; i++) {
         size_t first = s->copies.n;
         if (shelves.at[i].many_files)
-            read_named(s, &shelves.at[i]);
+            read_named(s, &shelves, &shelves.at[i]);
         else
-            read_listed(s, &shelves.at[i]);
+            read_listed(s, &shelves, &shelves.at[i]);
         share_flavour(s, first);
         read_stub(s, &shelves.at[i]);
     }

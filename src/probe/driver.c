@@ -16,33 +16,37 @@
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024" */
 static void see_kernel_module(struct snapshot *s)
 {
-    static const char *const files[] = { "/proc/driver/nvidia/version", "/sys/module/nvidia/version" };
+    static const char *const files[] = { "/proc/driver/nvidia/version",
+                                         "/sys/module/nvidia/version" };
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         const char *line = look_first_line(s, files[i]);
         if (!line)
             continue;
         const char *version = look_driver_number(s, line);
-        s->driver.kernel_module =
-            fact_add(s, version ? KNOWN_PRESENT : KNOWN_FAILED, "driver.kernel_module",
-                     version ? version : "no driver number in the line", look_source(s, files[i], 1));
+        s->driver.kernel_module = fact_add(
+            s, version ? KNOWN_PRESENT : KNOWN_FAILED, "driver.kernel_module",
+            version ? version : "no driver number in the line", look_source(s, files[i], 1));
         return;
     }
-    /* A root tree has no /proc of its own: an empty one says nothing about the machine it will run on. */
-    bool looked = place_exists(s->place, "/proc/version") || place_exists(s->place, "/proc/1/cgroup");
-    s->driver.kernel_module =
-        fact_add(s, looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED, "driver.kernel_module", NULL, files[0]);
+    /* A root tree has no /proc of its own: an empty one says nothing about the machine it will run
+     * on. */
+    bool looked =
+        place_exists(s->place, "/proc/version") || place_exists(s->place, "/proc/1/cgroup");
+    s->driver.kernel_module = fact_add(s, looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED,
+                                       "driver.kernel_module", NULL, files[0]);
 }
 
-/* --- user libraries -------------------------------------------------------------------------------- */
+/* --- user libraries -------------------------------------------------------------------------- */
 
 struct found_library {
     const char *path, *real; /* as searched, and the file behind it */
     const struct lib_folder *folder;
 };
 
-/* The first folder that has the name, as the loader would take it: it passes over files of another class. */
-static bool find_library(struct snapshot *s, const struct lib_folders *folders, const char *soname, bool reachable,
-                         struct found_library *ret)
+/* The first folder that has the name, as the loader would take it: it passes over files of another
+ * class. */
+static bool find_library(struct snapshot *s, const struct lib_folders *folders, const char *soname,
+                         bool reachable, struct found_library *ret)
 {
     for (size_t i = 0; i < folders->n; i++) {
         const struct lib_folder *folder = &folders->at[i];
@@ -62,7 +66,8 @@ static bool find_library(struct snapshot *s, const struct lib_folders *folders, 
     return false;
 }
 
-/* "550.54.14" of ".../libcuda.so.550.54.14"; NULL for libcuda.so.1, and libcuda.so.1.1 as WSL and Jetson have it. */
+/* "550.54.14" of ".../libcuda.so.550.54.14"; NULL for libcuda.so.1, and libcuda.so.1.1 as WSL and
+ * Jetson have it. */
 static const char *version_of_file(struct snapshot *s, const char *real)
 {
     const char *version = look_soname_version(path_base(real));
@@ -79,8 +84,8 @@ static bool has_component(const char *path, const char *name)
 }
 
 /* Reachable or not, the fact tells it; *ret_version is NULL where the file's name has none. */
-static const struct fact *library_fact(struct snapshot *s, const char *key, const struct found_library *lib,
-                                       const char **ret_version)
+static const struct fact *library_fact(struct snapshot *s, const char *key,
+                                       const struct found_library *lib, const char **ret_version)
 {
     const char *version = version_of_file(s, lib->real);
     *ret_version = version;
@@ -88,7 +93,8 @@ static const struct fact *library_fact(struct snapshot *s, const char *key, cons
                     arena_printf(&s->arena, "%s (%s)", lib->real, lib->folder->source));
 }
 
-static void see_libcuda(struct snapshot *s, const struct lib_folders *folders, const char **ret_version)
+static void see_libcuda(struct snapshot *s, const struct lib_folders *folders,
+                        const char **ret_version)
 {
     struct driver *d = &s->driver;
     struct found_library lib;
@@ -113,7 +119,8 @@ static void see_libcuda(struct snapshot *s, const struct lib_folders *folders, c
     }
 }
 
-static void see_libnvidia_ml(struct snapshot *s, const struct lib_folders *folders, const char **ret_version)
+static void see_libnvidia_ml(struct snapshot *s, const struct lib_folders *folders,
+                             const char **ret_version)
 {
     struct found_library lib;
     *ret_version = NULL;
@@ -125,7 +132,8 @@ static void see_libnvidia_ml(struct snapshot *s, const struct lib_folders *folde
             fact_add(s, KNOWN_ABSENT, "driver.libnvidia_ml", NULL, "search folders of the loader");
 }
 
-/* Toolkits bring forward-compatibility packages that no search path reaches until somebody says so. */
+/* Toolkits bring forward-compatibility packages that no search path reaches until somebody says so.
+ */
 static void see_compat(struct snapshot *s)
 {
     struct names toolkits = { 0 };
@@ -136,12 +144,13 @@ static void see_compat(struct snapshot *s)
         if (!real)
             continue;
         const char *version = version_of_file(s, real);
-        fact_add(s, KNOWN_PRESENT, "driver.compat", version ? version : "its file name has no version", real);
+        fact_add(s, KNOWN_PRESENT, "driver.compat",
+                 version ? version : "its file name has no version", real);
     }
     vec_done(&toolkits);
 }
 
-/* --- device nodes ---------------------------------------------------------------------------------- */
+/* --- device nodes ---------------------------------------------------------------------------- */
 
 static size_t count_nodes(struct snapshot *s)
 {
@@ -164,7 +173,8 @@ static void see_nodes(struct snapshot *s)
         d->device_nodes = true;
         fact_add(s, KNOWN_PRESENT, "driver.devices",
                  arena_printf(&s->arena, "%zu GPU%s, %s, %s", n, n == 1 ? "" : "s",
-                              control ? "nvidiactl" : "no nvidiactl", d->uvm_node ? "nvidia-uvm" : "no nvidia-uvm"),
+                              control ? "nvidiactl" : "no nvidiactl",
+                              d->uvm_node ? "nvidia-uvm" : "no nvidia-uvm"),
                  "/dev");
         return;
     }
@@ -178,7 +188,7 @@ static void see_nodes(struct snapshot *s)
     fact_add(s, looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED, "driver.devices", NULL, "/dev/nvidia*");
 }
 
-/* --- NVML ------------------------------------------------------------------------------------------ */
+/* --- NVML ------------------------------------------------------------------------------------ */
 
 static void see_nvml(struct snapshot *s, const struct probe_request *want)
 {
@@ -192,12 +202,13 @@ static void see_nvml(struct snapshot *s, const struct probe_request *want)
     if (!want->no_nvml)
         nvml_ask(s->place, &s->arena, NVML_TIMEOUT_MS, &answer);
     d->nvml_error = answer.error;
-    d->nvml = fact_add(s, answer.known, "driver.nvml", answer.known == KNOWN_PRESENT ? answer.driver : answer.reason,
-                       source);
+    d->nvml = fact_add(s, answer.known, "driver.nvml",
+                       answer.known == KNOWN_PRESENT ? answer.driver : answer.reason, source);
     if (answer.cuda > 0) {
         char text[16];
-        d->cuda_version = fact_add(s, KNOWN_PRESENT, "driver.cuda", cuda_text(answer.cuda, text, sizeof(text)),
-                                   "nvmlSystemGetCudaDriverVersion");
+        d->cuda_version =
+            fact_add(s, KNOWN_PRESENT, "driver.cuda", cuda_text(answer.cuda, text, sizeof(text)),
+                     "nvmlSystemGetCudaDriverVersion");
     }
     seen_nvml_gpus(s, &answer);
 }
@@ -221,7 +232,8 @@ void probe_driver(struct snapshot *s, const struct probe_request *want)
     see_nodes(s);
     see_nvml(s, want);
     if (!d->cuda_version)
-        d->cuda_version = fact_add(s, KNOWN_NOT_LOOKED, "driver.cuda", NULL, "nvmlSystemGetCudaDriverVersion");
+        d->cuda_version =
+            fact_add(s, KNOWN_NOT_LOOKED, "driver.cuda", NULL, "nvmlSystemGetCudaDriverVersion");
 
     /* libcuda of a compat package is newer than the driver on purpose, libnvidia-ml never is. */
     d->library_version = libnvidia_ml ? libnvidia_ml : d->compat_dir ? NULL : libcuda;
@@ -231,9 +243,11 @@ void probe_driver(struct snapshot *s, const struct probe_request *want)
         d->version = d->nvml->value;
     else
         d->version = d->library_version;
-    bool any = present(d->kernel_module) || present(d->nvml) || present(d->libnvidia_ml) || d->device_nodes ||
-               d->libcuda_elsewhere || (present(d->libcuda) && !d->stub_path && !d->compat_dir);
+    bool any = present(d->kernel_module) || present(d->nvml) || present(d->libnvidia_ml) ||
+               d->device_nodes || d->libcuda_elsewhere ||
+               (present(d->libcuda) && !d->stub_path && !d->compat_dir);
     bool looked = d->kernel_module->known != KNOWN_NOT_LOOKED;
     d->known = any ? KNOWN_PRESENT : looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED;
-    fact_add(s, d->known, "driver", d->version, d->version ? "see driver.*" : "no sign of a driver");
+    fact_add(s, d->known, "driver", d->version,
+             d->version ? "see driver.*" : "no sign of a driver");
 }

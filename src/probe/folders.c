@@ -13,9 +13,14 @@
 
 /* /usr first: where /lib is a link to usr/lib, the real name is the one to show. */
 static const char *const default_folders[] = {
-    "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-    "/lib/aarch64-linux-gnu",    "/usr/lib64",            "/lib64",
-    "/usr/lib",                  "/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/lib",
 };
 
 static const char *const driver_folders[] = {
@@ -31,7 +36,8 @@ static const char *const driver_folders[] = {
     "/home/kubernetes/bin/nvidia/lib64",
 };
 
-bool folders_add(struct snapshot *s, struct lib_folders *to, const char *path, enum folder_via via, const char *source)
+bool folders_add(struct snapshot *s, struct lib_folders *to, const char *path, enum folder_via via,
+                 const char *source)
 {
     if (to->n >= FOLDERS_MAX)
         return false;
@@ -80,7 +86,8 @@ static void add_conf_file(struct snapshot *s, struct lib_folders *to, const char
     }
 }
 
-/* ldconfig follows include lines; every distribution has exactly the one for ld.so.conf.d/ *.conf. */
+/* ldconfig follows include lines; every distribution has exactly the one for ld.so.conf.d/ *.conf.
+ */
 static void add_conf(struct snapshot *s, struct lib_folders *to)
 {
     const char *dir = "/etc/ld.so.conf.d";

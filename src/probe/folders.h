@@ -1,5 +1,5 @@
-/* Folders in which a loader would look for libraries, and others in which NVIDIA's lie, as hints: what the loader's
- * cache really holds is known to load/ only. */
+/* Folders in which a loader would look for libraries, and others in which NVIDIA's lie, as hints:
+ * what the loader's cache really holds is known to load/ only. */
 #ifndef ORTFIT_PROBE_FOLDERS_H
 #define ORTFIT_PROBE_FOLDERS_H
 
@@ -9,7 +9,8 @@ enum folder_via {
     FOLDER_ENV,     /* LD_LIBRARY_PATH */
     FOLDER_CONF,    /* named in ld.so.conf or ld.so.conf.d, so probably in the cache */
     FOLDER_DEFAULT, /* the loader's own */
-    FOLDER_KNOWN,   /* where drivers and toolkits are known to lie; the loader does not look there by itself */
+    FOLDER_KNOWN, /* where drivers and toolkits are known to lie; the loader does not look there by
+                     itself */
 };
 
 struct lib_folder {
@@ -23,10 +24,11 @@ struct lib_folders {
     VEC(struct lib_folder);
 };
 
-/* Existing folders only, each once (by device and inode), in the order in which a loader would try them.
- * ret starts zeroed; vec_done it. Texts live in the snapshot's arena. */
+/* Existing folders only, each once (by device and inode), in the order in which a loader would try
+ * them. ret starts zeroed; vec_done it. Texts live in the snapshot's arena. */
 void folders_find(struct snapshot *s, struct lib_folders *ret);
 /* Adds one unless it is there already or does not exist. True: added. */
-bool folders_add(struct snapshot *s, struct lib_folders *to, const char *path, enum folder_via via, const char *source);
+bool folders_add(struct snapshot *s, struct lib_folders *to, const char *path, enum folder_via via,
+                 const char *source);
 
 #endif

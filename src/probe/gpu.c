@@ -20,7 +20,8 @@ static void gpu_add(struct snapshot *s, struct gpu gpu, const char *source)
     if (s->gpus.n >= GPUS_MAX)
         return;
     const char *name = gpu.name ? gpu.name : "unknown GPU";
-    const char *value = gpu.cc ? arena_printf(a, "%s (%d.%d)", name, gpu.cc / 10, gpu.cc % 10) : name;
+    const char *value =
+        gpu.cc ? arena_printf(a, "%s (%d.%d)", name, gpu.cc / 10, gpu.cc % 10) : name;
     gpu.fact = fact_add(s, KNOWN_PRESENT, arena_printf(a, "gpu.%zu", s->gpus.n), value, source);
     s->gpus_known = KNOWN_PRESENT;
     vec_push(&s->gpus, gpu);
@@ -28,7 +29,8 @@ static void gpu_add(struct snapshot *s, struct gpu gpu, const char *source)
 
 void seen_nvml_gpus(struct snapshot *s, const struct nvml_answer *answer)
 {
-    static const char *const modes[] = { "default", "exclusive thread", "prohibited", "exclusive process" };
+    static const char *const modes[] = { "default", "exclusive thread", "prohibited",
+                                         "exclusive process" };
     for (size_t i = 0; i < answer->n_gpus; i++) {
         const struct nvml_gpu *g = &answer->gpus[i];
         const struct kb_gpu *row = g->cc == 0 && g->name ? kb_gpu_find(g->name) : NULL;
@@ -36,10 +38,11 @@ void seen_nvml_gpus(struct snapshot *s, const struct nvml_answer *answer)
         gpu.cc = row ? row->cc : g->cc;
         gpu_add(s, gpu, "nvmlDeviceGetName");
         if (g->compute_mode > 0 && (size_t)g->compute_mode < ARRAY_LEN(modes))
-            fact_add(s, KNOWN_PRESENT, arena_printf(&s->arena, "gpu.%zu.compute_mode", i), modes[g->compute_mode],
-                     "nvmlDeviceGetComputeMode");
+            fact_add(s, KNOWN_PRESENT, arena_printf(&s->arena, "gpu.%zu.compute_mode", i),
+                     modes[g->compute_mode], "nvmlDeviceGetComputeMode");
         if (g->mig > 0)
-            fact_add(s, KNOWN_PRESENT, arena_printf(&s->arena, "gpu.%zu.mig", i), "on", "nvmlDeviceGetMigMode");
+            fact_add(s, KNOWN_PRESENT, arena_printf(&s->arena, "gpu.%zu.mig", i), "on",
+                     "nvmlDeviceGetMigMode");
     }
     /* NVML that works and finds none has looked. */
     if (answer->known == KNOWN_PRESENT && answer->n_gpus == 0)
@@ -63,7 +66,8 @@ static void see_proc(struct snapshot *s)
     const char *dir = "/proc/driver/nvidia/gpus";
     const struct listing *list = place_list(s->place, dir);
     for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n && i < GPUS_MAX; i++) {
-        const char *file = path_join(&s->arena, path_join(&s->arena, dir, list->at[i].name), "information");
+        const char *file =
+            path_join(&s->arena, path_join(&s->arena, dir, list->at[i].name), "information");
         const struct text *t = place_text(s->place, file, TEXT_WHOLE);
         if (t->known != KNOWN_PRESENT)
             continue;
@@ -77,7 +81,7 @@ static void see_proc(struct snapshot *s)
     }
 }
 
-/* --- PCI ------------------------------------------------------------------------------------------- */
+/* --- PCI ------------------------------------------------------------------------------------- */
 
 struct pci_device {
     unsigned vendor, device, class_base;
@@ -120,7 +124,8 @@ static const char *pci_name(struct snapshot *s, unsigned device, const char **re
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         const struct text *t = place_text(s->place, files[i], TEXT_PCI_NVIDIA);
         for (struct look_line line = { 0 }; look_next_line(t, &line);)
-            if (line.len > 6 && line.at[0] == '\t' && line.at[1] != '\t' && strncmp(line.at + 1, wanted, 4) == 0) {
+            if (line.len > 6 && line.at[0] == '\t' && line.at[1] != '\t' &&
+                strncmp(line.at + 1, wanted, 4) == 0) {
                 *ret_file = files[i];
                 return look_trim(s, line.at + 5, line.len - 5);
             }
@@ -142,13 +147,28 @@ static void see_pci_device(struct snapshot *s, const char *dir, const char *addr
         name = chip->chip;
     if (!name)
         name = arena_printf(&s->arena, "NVIDIA device %04x", d.device);
-    gpu_add(s, (struct gpu){ .name = name, .pci = arena_strdup(&s->arena, address), .cc = chip ? chip->cc : 0 },
+    gpu_add(s,
+            (struct gpu){
+                .name = name, .pci = arena_strdup(&s->arena, address), .cc = chip ? chip->cc : 0 },
             file ? arena_printf(&s->arena, "%s, %s", dir, file) : dir);
+}
+
+/* Servers have a hundred devices; this one file lists the ids of all, and mostly none is NVIDIA's.
+ */
+static bool bus_lacks_nvidia(struct snapshot *s)
+{
+    const struct text *t = place_text(s->place, "/proc/bus/pci/devices", TEXT_WHOLE);
+    return t->known == KNOWN_PRESENT && t->len > 0 && !t->cut &&
+           !memmem(t->at, t->len, "\t10de", 5);
 }
 
 static void see_pci(struct snapshot *s)
 {
     const char *dir = "/sys/bus/pci/devices";
+    if (bus_lacks_nvidia(s)) {
+        s->gpus_known = KNOWN_ABSENT;
+        return;
+    }
     const struct listing *list = place_list(s->place, dir);
     if (list->known != KNOWN_PRESENT)
         return;
@@ -177,7 +197,8 @@ void probe_gpu(struct snapshot *s)
         see_board(s);
     if (s->gpus.n == 0 && !s->driver.jetson)
         see_pci(s);
-    /* WSL shows its GPUs through /dev/dxg alone, which has no names: none on the PCI bus says nothing. */
+    /* WSL shows its GPUs through /dev/dxg alone, which has no names: none on the PCI bus says
+     * nothing. */
     if (s->gpus.n == 0 && s->driver.wsl)
         s->gpus_known = KNOWN_NOT_LOOKED;
     if (s->gpus.n == 0)

@@ -42,7 +42,8 @@ static void see_release(struct snapshot *s)
     fact_add(s, KNOWN_ABSENT, "machine.os", NULL, files[0]);
 }
 
-/* The highest GLIBC_x.y that libc.so.6 defines is what decides whether a wheel's symbols are met. */
+/* The highest GLIBC_x.y that libc.so.6 defines is what decides whether a wheel's symbols are met.
+ */
 static const char *glibc_of(struct snapshot *s, const struct elf *libc)
 {
     unsigned best_major = 0, best_minor = 0;
@@ -78,9 +79,12 @@ static const char *glibc_of_name(struct snapshot *s, const char *path)
 static void see_libc(struct snapshot *s)
 {
     static const char *const glibc[] = {
-        "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libc.so.6",
-        "/lib64/libc.so.6",                    "/usr/lib/aarch64-linux-gnu/libc.so.6",
-        "/lib/aarch64-linux-gnu/libc.so.6",    "/usr/lib/libc.so.6",
+        "/usr/lib/x86_64-linux-gnu/libc.so.6",
+        "/lib/x86_64-linux-gnu/libc.so.6",
+        "/lib64/libc.so.6",
+        "/usr/lib/aarch64-linux-gnu/libc.so.6",
+        "/lib/aarch64-linux-gnu/libc.so.6",
+        "/usr/lib/libc.so.6",
         "/lib/libc.so.6",
     };
     static const char *const musl[] = { "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1" };
@@ -107,7 +111,9 @@ static void see_libc(struct snapshot *s)
 /* The words that container engines leave in the cgroup of process 1. */
 static const char *cgroup_engine(struct snapshot *s)
 {
-    static const char *const words[] = { "docker", "kubepods", "containerd", "libpod", "lxc", "crio" };
+    static const char *const words[] = {
+        "docker", "kubepods", "containerd", "libpod", "lxc", "crio"
+    };
     const struct text *t = place_text(s->place, "/proc/1/cgroup", TEXT_WHOLE);
     if (t->known != KNOWN_PRESENT)
         return NULL;
@@ -119,7 +125,9 @@ static const char *cgroup_engine(struct snapshot *s)
 
 static void see_container(struct snapshot *s)
 {
-    static const struct { const char *file, *engine; } marks[] = {
+    static const struct {
+        const char *file, *engine;
+    } marks[] = {
         { "/.dockerenv", "docker" },
         { "/run/.containerenv", "podman" },
         { "/singularity", "apptainer" },
@@ -137,14 +145,17 @@ static void see_container(struct snapshot *s)
     if (!s->driver.container) {
         const char *engine = cgroup_engine(s);
         s->driver.container = engine != NULL;
-        fact_add(s, engine ? KNOWN_PRESENT : KNOWN_ABSENT, "machine.container", engine, "/proc/1/cgroup");
+        fact_add(s, engine ? KNOWN_PRESENT : KNOWN_ABSENT, "machine.container", engine,
+                 "/proc/1/cgroup");
     }
 }
 
 /* What hides GPUs from this process: the container runtime's wish and CUDA's own variable. */
 static void see_visible(struct snapshot *s)
 {
-    static const struct { const char *name, *key; } vars[] = {
+    static const struct {
+        const char *name, *key;
+    } vars[] = {
         { "NVIDIA_VISIBLE_DEVICES", "driver.visible_devices" },
         { "CUDA_VISIBLE_DEVICES", "driver.cuda_visible_devices" },
     };

@@ -1,5 +1,6 @@
-/* The prototypes below are those of the public NVML API Reference Guide (docs.nvidia.com/deploy/nvml-api); there is
- * no nvml.h on most machines. The child speaks in lines of tab-separated words, which the parent reads back. */
+/* The prototypes below are those of the public NVML API Reference Guide
+ * (docs.nvidia.com/deploy/nvml-api); there is no nvml.h on most machines. The child speaks in lines
+ * of tab-separated words, which the parent reads back. */
 #include "probe/nvml.h"
 
 #include <dlfcn.h>
@@ -12,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-#define NVML_NAME_ROOM 96     /* NVML_DEVICE_NAME_V2_BUFFER_SIZE */
-#define NVML_DRIVER_ROOM 80   /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
+#define NVML_NAME_ROOM 96   /* NVML_DEVICE_NAME_V2_BUFFER_SIZE */
+#define NVML_DRIVER_ROOM 80 /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
 #define WORD_MAX 200
 
 /* nvmlPciInfo_t, third version. */
@@ -57,9 +58,13 @@ static const struct dl_symbol symbols[] = {
     { { "nvmlShutdown" }, offsetof(struct nvml, shutdown), false },
     { { "nvmlErrorString" }, offsetof(struct nvml, error_text), false },
     { { "nvmlSystemGetDriverVersion" }, offsetof(struct nvml, driver), true },
-    { { "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion" }, offsetof(struct nvml, cuda), false },
+    { { "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion" },
+      offsetof(struct nvml, cuda),
+      false },
     { { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, offsetof(struct nvml, count), false },
-    { { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, offsetof(struct nvml, device), false },
+    { { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" },
+      offsetof(struct nvml, device),
+      false },
     { { "nvmlDeviceGetName" }, offsetof(struct nvml, name), false },
     { { "nvmlDeviceGetPciInfo_v3" }, offsetof(struct nvml, pci), false },
     { { "nvmlDeviceGetCudaComputeCapability" }, offsetof(struct nvml, cc), false },
@@ -68,7 +73,8 @@ static const struct dl_symbol symbols[] = {
     { { "nvmlDeviceGetMigMode" }, offsetof(struct nvml, mig), false },
 };
 
-/* The bare name is what nvidia-smi and the CUDA runtime would get; the others help where no cache names the folder. */
+/* The bare name is what nvidia-smi and the CUDA runtime would get; the others help where no cache
+ * names the folder. */
 static const char *const library_names[] = {
     "libnvidia-ml.so.1",
     "/usr/lib/wsl/lib/libnvidia-ml.so.1",
@@ -77,7 +83,7 @@ static const char *const library_names[] = {
     "/run/opengl-driver/lib/libnvidia-ml.so.1",
 };
 
-/* --- in the child ---------------------------------------------------------------------------------- */
+/* --- in the child ---------------------------------------------------------------------------- */
 
 /* The name of a required function that the library lacks, or NULL when all are there. */
 static const char *nvml_bind(void *library, struct nvml *ret)
@@ -135,8 +141,8 @@ static void say_gpu(int fd, const struct nvml *nvml, unsigned index)
         mode = -1;
     name[sizeof(name) - 1] = '\0';
     pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
-    dprintf(fd, "gpu\t%s\t%s\t%d\t%llu\t%d\t%d\n", scrub(name), scrub(pci.bus_id), major * 10 + minor,
-            memory.total, mode, has_mig ? (int)mig : -1);
+    dprintf(fd, "gpu\t%s\t%s\t%d\t%llu\t%d\t%d\n", scrub(name), scrub(pci.bus_id),
+            major * 10 + minor, memory.total, mode, has_mig ? (int)mig : -1);
 }
 
 static void say_all(int fd, const struct nvml *nvml)
@@ -195,7 +201,7 @@ static void nvml_child(int fd)
         (void)nvml.shutdown();
 }
 
-/* --- in the parent --------------------------------------------------------------------------------- */
+/* --- in the parent --------------------------------------------------------------------------- */
 
 /* Words of one line; a missing one is "". */
 #define WORDS_MAX 8
@@ -235,7 +241,8 @@ struct reading {
     bool done, missing;
 };
 
-static void take_line(struct arena *a, const struct words *w, struct reading *r, struct nvml_answer *ret)
+static void take_line(struct arena *a, const struct words *w, struct reading *r,
+                      struct nvml_answer *ret)
 {
     const char *kind = w->at[0];
     if (str_eq(kind, "driver")) {

@@ -58,7 +58,8 @@ static bool next_record(const struct text *t, struct look_line *line, struct rec
     return false;
 }
 
-/* "9.1.0.70" of "9.1.0.70-1", "8.9.7.29" of "8.9.7.29-1+cuda12.2", "10.3.0.86" of "10.3.0.86~11.8.0-5". */
+/* "9.1.0.70" of "9.1.0.70-1", "8.9.7.29" of "8.9.7.29-1+cuda12.2", "10.3.0.86" of
+ * "10.3.0.86~11.8.0-5". */
 static const char *upstream(struct snapshot *s, const char *version)
 {
     const char *epoch = strchr(version, ':');
@@ -66,8 +67,8 @@ static const char *upstream(struct snapshot *s, const char *version)
     return arena_strndup(&s->arena, at, strcspn(at, "-+~"));
 }
 
-/* The CUDA major that a package was made for, by its name ("libcudnn9-cuda-12") or its version ("...+cuda12.2",
- * Debian's "...~11.8.0"). 0: neither tells. */
+/* The CUDA major that a package was made for, by its name ("libcudnn9-cuda-12") or its version
+ * ("...+cuda12.2", Debian's "...~11.8.0"). 0: neither tells. */
 static int record_cuda_major(const struct record *r)
 {
     const char *at = strstr(r->name, "-cuda-");
@@ -83,11 +84,12 @@ static int record_cuda_major(const struct record *r)
 static const struct stands {
     const char *prefix, *kind;
 } stands_for[] = {
-    { "libcudnn", "cudnn" },       { "nvidia-cudnn", "cudnn" }, { "libnvinfer", "tensorrt" },
-    { "cuda-toolkit-", "cuda" },   { "cuda-cudart-", "cuda" },  { "nvidia-cuda-toolkit", "cuda" },
+    { "libcudnn", "cudnn" },     { "nvidia-cudnn", "cudnn" }, { "libnvinfer", "tensorrt" },
+    { "cuda-toolkit-", "cuda" }, { "cuda-cudart-", "cuda" },  { "nvidia-cuda-toolkit", "cuda" },
 };
 
-/* libcudnn9, libcudnn9-cuda-12, libnvinfer10, cuda-cudart-12-4; not -dev, -bin, -plugin and the like. */
+/* libcudnn9, libcudnn9-cuda-12, libnvinfer10, cuda-cudart-12-4; not -dev, -bin, -plugin and the
+ * like. */
 static const char *record_kind(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(stands_for); i++) {
@@ -96,7 +98,8 @@ static const char *record_kind(const char *name)
             continue;
         const char *rest = name + strlen(prefix);
         rest += strspn(rest, "0123456789");
-        if (*rest == '\0' || (*rest == '-' && isdigit((unsigned char)rest[1])) || str_starts(rest, "-cuda-"))
+        if (*rest == '\0' || (*rest == '-' && isdigit((unsigned char)rest[1])) ||
+            str_starts(rest, "-cuda-"))
             return stands_for[i].kind;
     }
     return NULL;
@@ -104,8 +107,8 @@ static const char *record_kind(const char *name)
 
 static void see_rpm(struct snapshot *s)
 {
-    static const char *const files[] = { "/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite",
-                                         "/var/lib/rpm/Packages" };
+    static const char *const files[] = { "/usr/lib/sysimage/rpm/rpmdb.sqlite",
+                                         "/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/Packages" };
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         if (place_exists(s->place, files[i])) {
             fact_add(s, KNOWN_NOT_LOOKED, "packages.rpm", NULL, files[i]);
@@ -173,7 +176,7 @@ int seen_package_cuda_major(struct snapshot *s, const char *soname, const char *
     return found;
 }
 
-/* --- conda ----------------------------------------------------------------------------------------- */
+/* --- conda ----------------------------------------------------------------------------------- */
 
 /* "cuda-version" and "12.9" of "cuda-version-12.9-h4f385c5_3.json". */
 static bool conda_name(const char *file, struct record *ret)
@@ -198,8 +201,8 @@ static bool conda_name(const char *file, struct record *ret)
 static const struct conda_stands {
     const char *name, *kind;
 } conda_stands_for[] = {
-    { "cuda-version", "cuda" }, { "cudatoolkit", "cuda" },     { "cudnn", "cudnn" },
-    { "libcudnn", "cudnn" },    { "tensorrt", "tensorrt" },    { "libnvinfer", "tensorrt" },
+    { "cuda-version", "cuda" }, { "cudatoolkit", "cuda" },  { "cudnn", "cudnn" },
+    { "libcudnn", "cudnn" },    { "tensorrt", "tensorrt" }, { "libnvinfer", "tensorrt" },
 };
 
 static void see_conda_record(struct snapshot *s, const char *dir, const char *file)

@@ -1,4 +1,5 @@
-/* Whose a library is, and for which CUDA it was made: by its owner, its name, its folder, its package, its content. */
+/* Whose a library is, and for which CUDA it was made: by its owner, its name, its folder, its
+ * package, its content. */
 #include "probe/shelf.h"
 
 #include <ctype.h>
@@ -32,7 +33,7 @@ bool shelf_wants(enum kb_family family)
     }
 }
 
-/* --- wheels ---------------------------------------------------------------------------------------- */
+/* --- wheels ---------------------------------------------------------------------------------- */
 
 /* "cuda_runtime" of nvidia-cuda-runtime-cu12, for packages that the kb does not know. */
 static bool named_after(const char *name, const char *folder)
@@ -47,7 +48,8 @@ static bool named_after(const char *name, const char *folder)
     for (char *c = part; *c; c++)
         *c = *c == '-' ? '_' : *c;
     size_t len = strlen(part);
-    return str_starts(folder, "nvidia/") && strncmp(folder + 7, part, len) == 0 && folder[7 + len] == '/';
+    return str_starts(folder, "nvidia/") && strncmp(folder + 7, part, len) == 0 &&
+           folder[7 + len] == '/';
 }
 
 bool shelf_is_tensorrt(const char *name)
@@ -65,9 +67,12 @@ static bool may_own(const struct dist *d, const char *folder)
     return w && w->folder ? str_eq(w->folder, folder) : named_after(d->name, folder);
 }
 
-void shelf_owners(struct snapshot *s, struct shelf *shelf, const struct dist *const *all, size_t n_all)
+void shelf_owners(struct snapshot *s, struct shelf *shelf, const struct dist *const *all,
+                  size_t n_all)
 {
-    struct { VEC(const struct dist *); } mine = { 0 };
+    struct {
+        VEC(const struct dist *);
+    } mine = { 0 };
     for (size_t i = 0; i < n_all; i++)
         if (all[i]->name && str_eq(all[i]->site, shelf->site) && may_own(all[i], shelf->folder))
             vec_push(&mine, all[i]);
@@ -80,11 +85,13 @@ void shelf_owners(struct snapshot *s, struct shelf *shelf, const struct dist *co
     vec_done(&mine);
 }
 
-/* Does the distribution's RECORD list the file with just its size? Where two wheels write the same folder, the one
- * whose sizes are there came last. */
-static bool record_fits(struct snapshot *s, const struct dist *d, const char *name_in_site, uint64_t size_bytes)
+/* Does the distribution's RECORD list the file with just its size? Where two wheels write the same
+ * folder, the one whose sizes are there came last. */
+static bool record_fits(struct snapshot *s, const struct dist *d, const char *name_in_site,
+                        uint64_t size_bytes)
 {
-    const struct text *t = place_text(s->place, path_join(&s->arena, d->path, "RECORD"), TEXT_WHOLE);
+    const struct text *t =
+        place_text(s->place, path_join(&s->arena, d->path, "RECORD"), TEXT_WHOLE);
     size_t len = strlen(name_in_site);
     for (struct look_line line = { 0 }; look_next_line(t, &line);) {
         if (line.len <= len || strncmp(line.at, name_in_site, len) != 0 || line.at[len] != ',')
@@ -96,15 +103,16 @@ static bool record_fits(struct snapshot *s, const struct dist *d, const char *na
 }
 
 /* *ret_n: how many could own it; the one that does, or NULL when that stays open. */
-static const struct dist *wheel_owner(struct snapshot *s, const struct shelf *shelf, const struct lib_copy *copy,
-                                      size_t *ret_n)
+static const struct dist *wheel_owner(struct snapshot *s, const struct shelf *shelf,
+                                      const struct lib_copy *copy, size_t *ret_n)
 {
     enum kb_family family = kb_soname_family(copy->soname);
     const struct dist *only = NULL;
     *ret_n = 0;
     for (size_t i = 0; i < shelf->n_dists; i++) {
         const struct kb_wheel *w = kb_wheel_find(shelf->dists[i]->name);
-        if (w && w->family != KB_FAMILY_UNKNOWN && family != KB_FAMILY_UNKNOWN && w->family != family)
+        if (w && w->family != KB_FAMILY_UNKNOWN && family != KB_FAMILY_UNKNOWN &&
+            w->family != family)
             continue;
         only = shelf->dists[i];
         ++*ret_n;
@@ -118,7 +126,8 @@ static const struct dist *wheel_owner(struct snapshot *s, const struct shelf *sh
         const struct kb_wheel *w = kb_wheel_find(shelf->dists[i]->name);
         if (w && w->family != KB_FAMILY_UNKNOWN && w->family != family)
             continue;
-        if (info->known == KNOWN_PRESENT && record_fits(s, shelf->dists[i], in_site, info->size_bytes)) {
+        if (info->known == KNOWN_PRESENT &&
+            record_fits(s, shelf->dists[i], in_site, info->size_bytes)) {
             only = shelf->dists[i];
             fits++;
         }
@@ -136,10 +145,11 @@ static void judge_wheel(struct snapshot *s, const struct shelf *shelf, struct li
     if (d->version)
         copy->version = d->version;
     if (copy->cuda_major == 0 && (copy->cuda_major = kb_package_cuda_major(d->name)) != 0)
-        copy->cuda_by = arena_printf(&s->arena, n > 1 ? "package %s, by the sizes in its RECORD" : "package %s", d->name);
+        copy->cuda_by = arena_printf(
+            &s->arena, n > 1 ? "package %s, by the sizes in its RECORD" : "package %s", d->name);
 }
 
-/* --- content --------------------------------------------------------------------------------------- */
+/* --- content --------------------------------------------------------------------------------- */
 
 /* Exact sonames among what the file needs: libcudnn_ops_infer.so.8 needs libcublas.so.11. */
 static int major_of_needed(const struct elf *elf)
@@ -152,8 +162,9 @@ static int major_of_needed(const struct elf *elf)
     return 0;
 }
 
-/* cuDNN's own RUNPATH names the folders of the wheels it works with: ../../cu13/lib for CUDA 13, ../../nvrtc/lib for
- * CUDA 11. That of CUDA 12 (../../cuda_nvrtc/lib alone) could be an early one for CUDA 13, which began with 9.12. */
+/* cuDNN's own RUNPATH names the folders of the wheels it works with: ../../cu13/lib for CUDA 13,
+ * ../../nvrtc/lib for CUDA 11. That of CUDA 12 (../../cuda_nvrtc/lib alone) could be an early one
+ * for CUDA 13, which began with 9.12. */
 static int major_of_runpath(const struct elf *elf, const char *version)
 {
     if (!elf->runpath)
@@ -162,7 +173,8 @@ static int major_of_runpath(const struct elf *elf, const char *version)
         return 13;
     if (strstr(elf->runpath, "/../nvrtc/lib"))
         return 11;
-    if (strstr(elf->runpath, "/cuda_nvrtc/lib") && version && pep440_compare_text(version, "9.12") < 0)
+    if (strstr(elf->runpath, "/cuda_nvrtc/lib") && version &&
+        pep440_compare_text(version, "9.12") < 0)
         return 12;
     return 0;
 }
@@ -170,8 +182,13 @@ static int major_of_runpath(const struct elf *elf, const char *version)
 /* cuRAND keeps its soname, but each of its releases belongs to one CUDA. */
 static int major_of_curand(const char *version)
 {
-    static const struct { const char *package; int cuda_major; } packages[] = {
-        { "nvidia-curand-cu11", 11 }, { "nvidia-curand-cu12", 12 }, { "nvidia-curand", 13 },
+    static const struct {
+        const char *package;
+        int cuda_major;
+    } packages[] = {
+        { "nvidia-curand-cu11", 11 },
+        { "nvidia-curand-cu12", 12 },
+        { "nvidia-curand", 13 },
     };
     for (size_t i = 0; i < ARRAY_LEN(packages) && version; i++)
         if (kb_wheel_version_find(packages[i].package, version))
@@ -179,7 +196,8 @@ static int major_of_curand(const char *version)
     return 0;
 }
 
-/* CUDA 13 cannot make code below sm_75 any more, CUDA 12 none below sm_50. What is newer may come from several. */
+/* CUDA 13 cannot make code below sm_75 any more, CUDA 12 none below sm_50. What is newer may come
+ * from several. */
 static int major_of_code(const struct gpu_code *code)
 {
     uint32_t lowest = UINT32_MAX;
@@ -213,7 +231,7 @@ static void judge_content(struct snapshot *s, struct lib_copy *copy, enum kb_fam
     copy->cuda_by = how;
 }
 
-/* --- all together ---------------------------------------------------------------------------------- */
+/* --- all together ---------------------------------------------------------------------------- */
 
 void shelf_judge(struct snapshot *s, const struct shelf *shelf, struct lib_copy *copy)
 {

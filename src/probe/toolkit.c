@@ -17,7 +17,7 @@ static void jsonp(json_t **j)
     json_decref(*j);
 }
 
-/* --- where toolkits lie ---------------------------------------------------------------------------- */
+/* --- where toolkits lie ---------------------------------------------------------------------- */
 
 static void add_folder(struct snapshot *s, struct names *to, const char *path)
 {
@@ -35,7 +35,8 @@ static bool is_toolkit_name(const char *name)
     return str_eq(name, "cuda") || (str_starts(name, "cuda-") && isdigit((unsigned char)name[5]));
 }
 
-/* What the user's own variable or a distribution's folder names counts only when it looks like a toolkit. */
+/* What the user's own variable or a distribution's folder names counts only when it looks like a
+ * toolkit. */
 static bool has_libraries(struct snapshot *s, const char *dir)
 {
     static const char *const inside[] = { "lib64", "targets", "lib" };
@@ -56,14 +57,15 @@ void seen_toolkit_folders(struct snapshot *s, struct names *ret)
             add_folder(s, ret, path_join(&s->arena, "/usr/local", list->at[i].name));
     for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
         const char *dir = place_getenv(s->place, variables[i]);
-        if (dir && *dir == '/' && !str_eq(dir, "/") && !str_eq(dir, "/usr") && has_libraries(s, dir))
+        if (dir && *dir == '/' && !str_eq(dir, "/") && !str_eq(dir, "/usr") &&
+            has_libraries(s, dir))
             add_folder(s, ret, dir);
     }
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         add_folder(s, ret, others[i]);
 }
 
-/* --- their versions -------------------------------------------------------------------------------- */
+/* --- their versions -------------------------------------------------------------------------- */
 
 /* {"cuda": {"version": "12.4.1"}, ...} */
 static const char *version_json(struct snapshot *s, const char *file)
@@ -72,7 +74,8 @@ static const char *version_json(struct snapshot *s, const char *file)
     if (t->known != KNOWN_PRESENT)
         return NULL;
     cleanup_(jsonp) json_t *root = json_loadb(t->at, t->len, JSON_DISABLE_EOF_CHECK, NULL);
-    const char *version = json_string_value(json_object_get(json_object_get(root, "cuda"), "version"));
+    const char *version =
+        json_string_value(json_object_get(json_object_get(root, "cuda"), "version"));
     return version ? look_trim(s, version, strlen(version)) : NULL;
 }
 
@@ -124,20 +127,24 @@ static void see_variables(struct snapshot *s)
         if (!dir || !*dir)
             continue;
         bool there = *dir == '/' && place_is_dir(s->place, dir);
-        fact_add(s, there ? KNOWN_PRESENT : KNOWN_FAILED, arena_printf(&s->arena, "environment.%s", variables[i]),
+        fact_add(s, there ? KNOWN_PRESENT : KNOWN_FAILED,
+                 arena_printf(&s->arena, "environment.%s", variables[i]),
                  there ? dir : arena_printf(&s->arena, "%s is no folder", dir), variables[i]);
     }
 }
 
-/* --- headers --------------------------------------------------------------------------------------- */
+/* --- headers --------------------------------------------------------------------------------- */
 
-/* A header whose defines give a version. Files are tried in order; the first that exists is read. */
+/* A header whose defines give a version. Files are tried in order; the first that exists is read.
+ */
 static const struct header {
     const char *kind;
     const char *files[2];
     const char *defines[4];
 } headers[] = {
-    { "cudnn", { "cudnn_version.h", "cudnn.h" }, { "CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL" } },
+    { "cudnn",
+      { "cudnn_version.h", "cudnn.h" },
+      { "CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL" } },
     { "tensorrt",
       { "NvInferVersion.h" },
       { "NV_TENSORRT_MAJOR", "NV_TENSORRT_MINOR", "NV_TENSORRT_PATCH", "NV_TENSORRT_BUILD" } },
@@ -150,7 +157,8 @@ static const char *header_version(struct snapshot *s, const struct header *h, co
         int n = look_define(t, h->defines[i]);
         if (n < 0)
             break;
-        version = version ? arena_printf(&s->arena, "%s.%d", version, n) : arena_printf(&s->arena, "%d", n);
+        version = version ? arena_printf(&s->arena, "%s.%d", version, n)
+                          : arena_printf(&s->arena, "%d", n);
     }
     return version;
 }
@@ -195,8 +203,12 @@ static void see_headers(struct snapshot *s, const char *dir)
 void probe_toolkit(struct snapshot *s)
 {
     static const char *const include[] = {
-        "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu", "/usr/include",
-        "/usr/local/include",            "/usr/local/tensorrt/include",    "/opt/tensorrt/include",
+        "/usr/include/x86_64-linux-gnu",
+        "/usr/include/aarch64-linux-gnu",
+        "/usr/include",
+        "/usr/local/include",
+        "/usr/local/tensorrt/include",
+        "/opt/tensorrt/include",
     };
     struct names folders = { 0 };
     seen_toolkit_folders(s, &folders);

@@ -1,4 +1,5 @@
-/* A stand-in for libnvidia-ml.so.1 that tests load in its place; what it does is said by FAKE_NVML. It is not NVIDIA's. */
+/* A stand-in for libnvidia-ml.so.1 that tests load in its place; what it does is said by FAKE_NVML.
+ * It is not NVIDIA's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

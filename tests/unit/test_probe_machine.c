@@ -1,5 +1,5 @@
-/* The probes of the machine on small trees that stand for machines (tests/places), on hostile ones, and NVML through a
- * stand-in. Arguments: the folder of the trees, the stand-in library. */
+/* The probes of the machine on small trees that stand for machines (tests/places), on hostile ones,
+ * and NVML through a stand-in. Arguments: the folder of the trees, the stand-in library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@
 
 static const char *places_dir;
 
-/* --- a tree, seen ---------------------------------------------------------------------------------- */
+/* --- a tree, seen ---------------------------------------------------------------------------- */
 
 struct seen {
     struct place *place;
@@ -92,15 +92,17 @@ static const struct lib_copy *copy_of(const struct seen *w, const char *path)
 }
 
 /* The n-th component of that kind, seen that way. */
-static const struct component *component_of(const struct seen *w, const char *kind, const char *how, size_t n)
+static const struct component *component_of(const struct seen *w, const char *kind, const char *how,
+                                            size_t n)
 {
     for (size_t i = 0; i < w->s.components.n; i++)
-        if (str_eq(w->s.components.at[i].kind, kind) && str_eq(w->s.components.at[i].how, how) && n-- == 0)
+        if (str_eq(w->s.components.at[i].kind, kind) && str_eq(w->s.components.at[i].how, how) &&
+            n-- == 0)
             return &w->s.components.at[i];
     return NULL;
 }
 
-/* --- machines -------------------------------------------------------------------------------------- */
+/* --- machines -------------------------------------------------------------------------------- */
 
 static void test_pc(void **state)
 {
@@ -186,8 +188,8 @@ static void test_pc_copies(void **state)
     /* Each file once, though the folder has several names and each file two. */
     for (size_t i = 0; i < w.s.copies.n; i++)
         for (size_t k = i + 1; k < w.s.copies.n; k++)
-            if (!w.s.copies.at[i].stub && str_eq(w.s.copies.at[i].soname, w.s.copies.at[k].soname) &&
-                !w.s.copies.at[k].stub)
+            if (!w.s.copies.at[i].stub &&
+                str_eq(w.s.copies.at[i].soname, w.s.copies.at[k].soname) && !w.s.copies.at[k].stub)
                 fail_msg("%s and %s", w.s.copies.at[i].path, w.s.copies.at[k].path);
     done(&w);
 }
@@ -256,7 +258,8 @@ static void test_container(void **state)
     assert_int_equal(d->libcuda->known, KNOWN_ABSENT);
     assert_null(d->version);
     assert_fact(&w, "driver.devices", KNOWN_ABSENT, NULL);
-    /* The card is on the bus; its audio function and the other vendor's line of pci.ids are not it. */
+    /* The card is on the bus; its audio function and the other vendor's line of pci.ids are not it.
+     */
     assert_int_equal(w.s.gpus.n, 1);
     assert_string_equal(w.s.gpus.at[0].name, "AD102 [GeForce RTX 4090]");
     assert_string_equal(w.s.gpus.at[0].pci, "0000:01:00.0");
@@ -287,10 +290,14 @@ static void test_compat(void **state)
 
 static void test_toolkits(void **state)
 {
-    static const struct { const char *path, *version; bool current; } want[] = {
+    static const struct {
+        const char *path, *version;
+        bool current;
+    } want[] = {
         { "/usr/local/cuda-12.1", "12.1.1", true },
         { "/usr/local/cuda-10.2", "10.2.89", false },
-        { "/usr/local/cuda-13.0", "13.0", false }, /* its version.json is damaged: the folder's name */
+        { "/usr/local/cuda-13.0", "13.0",
+          false }, /* its version.json is damaged: the folder's name */
     };
     (void)state;
     struct seen w;
@@ -328,7 +335,8 @@ static void test_toolkit_copies(void **state)
     assert_string_equal(c->cuda_by, "folder /usr/local/cuda-13.0");
     assert_int_equal(copy_of(&w, "/usr/local/cuda-12.1/lib64/libcudnn.so.9")->cuda_major, 12);
     for (size_t i = 0; i < w.s.copies.n; i++)
-        assert_null(strchr(strrchr(w.s.copies.at[i].path, '/'), '-')); /* no hashed names, no builtins */
+        assert_null(
+            strchr(strrchr(w.s.copies.at[i].path, '/'), '-')); /* no hashed names, no builtins */
     done(&w);
 }
 
@@ -346,26 +354,38 @@ static void test_musl(void **state)
     done(&w);
 }
 
-/* --- Python's and conda's copies ------------------------------------------------------------------- */
+/* --- Python's and conda's copies ------------------------------------------------------------- */
 
 #define SITE "/opt/venv/lib/python3.11/site-packages"
 
 static void test_two_cudnn(void **state)
 {
     (void)state;
-    static const struct dist cu12 = { .name = "nvidia-cudnn-cu12", .version = "9.10.2.21", .site = SITE,
+    static const struct dist cu12 = { .name = "nvidia-cudnn-cu12",
+                                      .version = "9.10.2.21",
+                                      .site = SITE,
                                       .path = SITE "/nvidia_cudnn_cu12-9.10.2.21.dist-info" };
-    static const struct dist cu13 = { .name = "nvidia-cudnn-cu13", .version = "9.19.0.56", .site = SITE,
+    static const struct dist cu13 = { .name = "nvidia-cudnn-cu13",
+                                      .version = "9.19.0.56",
+                                      .site = SITE,
                                       .path = SITE "/nvidia_cudnn_cu13-9.19.0.56.dist-info" };
-    static const struct dist curand = { .name = "nvidia-curand-cu12", .version = "10.3.5.147", .site = SITE,
+    static const struct dist curand = { .name = "nvidia-curand-cu12",
+                                        .version = "10.3.5.147",
+                                        .site = SITE,
                                         .path = SITE "/nvidia_curand_cu12-10.3.5.147.dist-info" };
-    static const struct dist fresh = { .name = "nvidia-cuda-fresh-cu12", .version = "12.99.1", .site = SITE,
+    static const struct dist fresh = { .name = "nvidia-cuda-fresh-cu12",
+                                       .version = "12.99.1",
+                                       .site = SITE,
                                        .path = SITE "/nvidia_cuda_fresh_cu12-12.99.1.dist-info" };
     static const struct dist *const dists[] = { &fresh, &cu12, &cu13, &curand };
     static const char *const dirs[] = { SITE "/nvidia/cuda_fresh/lib", SITE "/nvidia/cudnn/lib",
                                         SITE "/nvidia/curand/lib" };
-    struct pyenv env = { .kind = ENV_VENV, .prefix = "/opt/venv", .dists = dists, .n_dists = ARRAY_LEN(dists),
-                         .nvidia_dirs = dirs, .n_nvidia_dirs = ARRAY_LEN(dirs) };
+    struct pyenv env = { .kind = ENV_VENV,
+                         .prefix = "/opt/venv",
+                         .dists = dists,
+                         .n_dists = ARRAY_LEN(dists),
+                         .nvidia_dirs = dirs,
+                         .n_nvidia_dirs = ARRAY_LEN(dirs) };
     struct seen w;
     open_named(&w, "two-cudnn");
     vec_push(&w.s.envs, &env);
@@ -383,7 +403,8 @@ static void test_two_cudnn(void **state)
     c = copy_of(&w, SITE "/nvidia/curand/lib/libcurand.so.10");
     assert_string_equal(c->owner, "nvidia-curand-cu12 10.3.5.147");
     assert_int_equal(c->cuda_major, 12);
-    c = copy_of(&w, SITE "/nvidia/cuda_fresh/lib/libcublas.so.12"); /* a package that the kb does not know */
+    c = copy_of(&w, SITE
+                "/nvidia/cuda_fresh/lib/libcublas.so.12"); /* a package that the kb does not know */
     assert_string_equal(c->owner, "nvidia-cuda-fresh-cu12 12.99.1");
     assert_string_equal(component_of(&w, "cudnn", "wheel", 1)->version, "9.19.0.56");
     done(&w);
@@ -418,7 +439,7 @@ static void test_conda_and_foreign(void **state)
     done(&w);
 }
 
-/* --- hostile trees --------------------------------------------------------------------------------- */
+/* --- hostile trees --------------------------------------------------------------------------- */
 
 static void make(const char *root, const char *path, const char *text)
 {
@@ -454,13 +475,24 @@ static void remove_tree(const char *root)
 static void test_hostile(void **state)
 {
     static const char *const fifos[] = {
-        "/etc/os-release", "/proc/driver/nvidia/version", "/proc/version", "/etc/ld.so.conf", "/proc/1/cgroup",
-        "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libcudnn.so.9",
-        "/usr/local/cuda-12.1/version.json", "/usr/local/cuda-12.1/include/cudnn_version.h",
-        "/sys/bus/pci/devices/0000:01:00.0/modalias", "/sys/bus/pci/devices/0000:01:00.0/vendor",
-        "/usr/lib/x86_64-linux-gnu/libc.so.6", "/var/lib/dpkg/status", "/usr/local/cuda-12.1/lib64/libcurand.so.10",
+        "/etc/os-release",
+        "/proc/driver/nvidia/version",
+        "/proc/version",
+        "/etc/ld.so.conf",
+        "/proc/1/cgroup",
+        "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
+        "/usr/lib/x86_64-linux-gnu/libcudnn.so.9",
+        "/usr/local/cuda-12.1/version.json",
+        "/usr/local/cuda-12.1/include/cudnn_version.h",
+        "/sys/bus/pci/devices/0000:01:00.0/modalias",
+        "/sys/bus/pci/devices/0000:01:00.0/vendor",
+        "/usr/lib/x86_64-linux-gnu/libc.so.6",
+        "/var/lib/dpkg/status",
+        "/usr/local/cuda-12.1/lib64/libcurand.so.10",
     };
-    static const struct { const char *path, *text; } files[] = {
+    static const struct {
+        const char *path, *text;
+    } files[] = {
         { "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "-> libcuda.so.1" },
         { "/usr/local/cuda", "-> ../local/cuda" },
         { "/usr/local/cuda-9.9", "a file" },
@@ -481,7 +513,8 @@ static void test_hostile(void **state)
         make(root, files[i].path, files[i].text);
     struct seen w;
     open_tree(&w, root);
-    place_setenv(w.place, "LD_LIBRARY_PATH", ":::/::;/usr/local/cuda/lib64:$ORIGIN/x:/opt/cuda/lib64");
+    place_setenv(w.place, "LD_LIBRARY_PATH",
+                 ":::/::;/usr/local/cuda/lib64:$ORIGIN/x:/opt/cuda/lib64");
     place_setenv(w.place, "CUDA_HOME", "/");
     look(&w); /* must come back, at once */
     assert_null(w.s.glibc);
@@ -491,7 +524,7 @@ static void test_hostile(void **state)
     remove_tree(root);
 }
 
-/* --- NVML ------------------------------------------------------------------------------------------ */
+/* --- NVML ------------------------------------------------------------------------------------ */
 
 static void ask(const char *mode, int timeout_ms, struct seen *w, struct nvml_answer *ret)
 {
@@ -527,10 +560,17 @@ static void test_nvml_fine(void **state)
 
 static void test_nvml_faults(void **state)
 {
-    static const struct { const char *mode; int timeout_ms; enum known known; int error; const char *reason; } want[] = {
+    static const struct {
+        const char *mode;
+        int timeout_ms;
+        enum known known;
+        int error;
+        const char *reason;
+    } want[] = {
         { "crash", 5000, KNOWN_FAILED, 0, NULL },
         { "hang", 300, KNOWN_FAILED, 0, NULL },
-        { "mismatch", 5000, KNOWN_FAILED, NVML_RM_MISMATCH, "Driver/library version mismatch (18) in nvmlInit" },
+        { "mismatch", 5000, KNOWN_FAILED, NVML_RM_MISMATCH,
+          "Driver/library version mismatch (18) in nvmlInit" },
         { "no-count", 5000, KNOWN_FAILED, 3, "Not Supported (3) in nvmlDeviceGetCount" },
         { "no-gpu", 5000, KNOWN_PRESENT, 0, NULL },
     };
@@ -540,7 +580,8 @@ static void test_nvml_faults(void **state)
         struct nvml_answer a;
         ask(want[i].mode, want[i].timeout_ms, &w, &a);
         if (a.known != want[i].known || a.error != want[i].error)
-            fail_msg("%s: known %d, error %d, %s", want[i].mode, (int)a.known, a.error, a.reason ? a.reason : "-");
+            fail_msg("%s: known %d, error %d, %s", want[i].mode, (int)a.known, a.error,
+                     a.reason ? a.reason : "-");
         if (want[i].reason)
             assert_string_equal(a.reason, want[i].reason);
         if (a.known == KNOWN_FAILED)
@@ -578,22 +619,33 @@ static void test_nvml_probe(void **state)
     done(&w);
 }
 
-/* --- small readers --------------------------------------------------------------------------------- */
+/* --- small readers --------------------------------------------------------------------------- */
 
 static void test_readers(void **state)
 {
-    static const struct { const char *line, *want; } lines[] = {
-        { "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024", "550.54.14" },
-        { "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  (x@y)", "570.86.15" },
+    static const struct {
+        const char *line, *want;
+    } lines[] = {
+        { "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024",
+          "550.54.14" },
+        { "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  "
+          "(x@y)",
+          "570.86.15" },
         { "NVRM version: NVIDIA UNIX Kernel Module for aarch64  35.4.1  Release", NULL },
         { "580.65.06", "580.65.06" },
         { "", NULL },
         { "550", NULL },
         { "1.1", NULL },
     };
-    static const struct { const char *name, *want; } names[] = {
-        { "libcudnn.so.9.10.2", "9.10.2" }, { "libcudnn.so.9", "9" }, { "libcudnn.so", NULL },
-        { "libcudnn.so.", NULL }, { "libcudnn.so.9x", NULL }, { "libnvrtc.alt.so.13", "13" },
+    static const struct {
+        const char *name, *want;
+    } names[] = {
+        { "libcudnn.so.9.10.2", "9.10.2" },
+        { "libcudnn.so.9", "9" },
+        { "libcudnn.so", NULL },
+        { "libcudnn.so.", NULL },
+        { "libcudnn.so.9x", NULL },
+        { "libnvrtc.alt.so.13", "13" },
     };
     (void)state;
     struct snapshot s = { 0 };
@@ -610,9 +662,10 @@ static void test_readers(void **state)
     snapshot_done(&s);
 }
 
-/* --- all ------------------------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------------------------- */
 
-/* The loader reads LD_LIBRARY_PATH once, at the start of a process: so begin again with the stand-in on it. */
+/* The loader reads LD_LIBRARY_PATH once, at the start of a process: so begin again with the
+ * stand-in on it. */
 static int again_with_stand_in(char **argv, const char *library)
 {
     char dir[] = "/tmp/ortfit-nvml-XXXXXX", link[64];
@@ -638,15 +691,24 @@ int main(int argc, char **argv)
         return again_with_stand_in(argv, argv[2]);
     places_dir = argv[1];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_readers),       cmocka_unit_test(test_pc),
-        cmocka_unit_test(test_pc_components), cmocka_unit_test(test_pc_copies),
-        cmocka_unit_test(test_wsl),           cmocka_unit_test(test_jetson),
-        cmocka_unit_test(test_mismatch),      cmocka_unit_test(test_container),
-        cmocka_unit_test(test_compat),        cmocka_unit_test(test_toolkits),
-        cmocka_unit_test(test_toolkit_copies), cmocka_unit_test(test_musl),
-        cmocka_unit_test(test_two_cudnn),     cmocka_unit_test(test_conda_and_foreign),
-        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_nvml_fine),
-        cmocka_unit_test(test_nvml_faults),   cmocka_unit_test(test_nvml_probe),
+        cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_pc),
+        cmocka_unit_test(test_pc_components),
+        cmocka_unit_test(test_pc_copies),
+        cmocka_unit_test(test_wsl),
+        cmocka_unit_test(test_jetson),
+        cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_container),
+        cmocka_unit_test(test_compat),
+        cmocka_unit_test(test_toolkits),
+        cmocka_unit_test(test_toolkit_copies),
+        cmocka_unit_test(test_musl),
+        cmocka_unit_test(test_two_cudnn),
+        cmocka_unit_test(test_conda_and_foreign),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_nvml_fine),
+        cmocka_unit_test(test_nvml_faults),
+        cmocka_unit_test(test_nvml_probe),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char link[64];
