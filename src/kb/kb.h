@@ -3,19 +3,19 @@
  *
  * The rows live in the .tsv files of the top-level kb/ folder, compiled into constant tables by
  * tools/kb-compile. Nothing is parsed, allocated or opened at start, and nothing here can fail: a
- * query returns a row or NULL, and NULL means "not known", never "does not exist" unless its comment
- * says so.
- * All rows and strings are constant and live as long as the program; callers free nothing.
+ * query returns a row or NULL, and NULL means "not known", never "does not exist" unless its
+ * comment says so. All rows and strings are constant and live as long as the program; callers free
+ * nothing.
  *
  * Encodings, the same in every row:
  *   version      the text of the index ("1.23.2"); compare with version/pep440.h, never with strcmp
  *   driver       "525.60.13"; compare with version/driver.h
  *   cuda         major * 1000 + minor * 10, as cuDriverGetVersion has it: 12.8 is 12080; 0 unknown
- *   cc           compute capability major * 10 + minor, as sm numbers count: 8.6 is 86, 12.0 is 120;
- *                0 unknown
+ *   cc           compute capability major * 10 + minor, as sm numbers count: 8.6 is 86,
+ *                12.0 is 120; 0 unknown
  *   date         year * 10000 + month * 100 + day: 20261026; 0 unknown
  *   list         NULL-terminated array of strings, itself never NULL (it may be empty)
- *   text         NULL where nothing is known or where there is none; the field's comment says which
+ *   text         NULL where nothing is known or there is none; the field's comment says which
  */
 #ifndef ORTFIT_KB_KB_H
 #define ORTFIT_KB_KB_H
@@ -57,7 +57,7 @@ struct kb_prov {
 
 enum kb_open {
     KB_OPEN_UNKNOWN,
-    /* dlopen("libonnxruntime_providers_cuda.so"): search paths decide, the pybind module is the loader */
+    /* dlopen("libonnxruntime_providers_cuda.so") by the pybind module: search paths decide */
     KB_OPEN_BARE_NAME,
     /* dlopen("/.../capi/libonnxruntime_providers_cuda.so"): no caller chain */
     KB_OPEN_FULL_PATH,
@@ -70,7 +70,7 @@ enum kb_needs_by {
     KB_NEEDS_LD_PRELOAD_PY,
 };
 
-/* One release of onnxruntime-gpu on the public index. Sonames and paths are those of linux x86_64. */
+/* One release of onnxruntime-gpu on the public index; sonames and paths of linux x86_64. */
 struct kb_ort {
     const char *version;
     int date;                         /* upload of the first linux wheel */
@@ -82,7 +82,7 @@ struct kb_ort {
     const char *glibc_tag_aarch64;    /* NULL: no such wheel */
     const char *glibc_needed;         /* highest symbol version over all its libraries */
     const char *glibcxx_needed;       /* the same for GLIBCXX */
-    int cuda;                         /* what it was compiled with; any cuda of the same major serves */
+    int cuda;                         /* compiled with; any of the same major serves */
     int cuda_major;
     int cudnn_major;
     int tensorrt_major;
@@ -90,25 +90,26 @@ struct kb_ort {
     enum kb_needs_by needs_by;
     const char *const *lazy;          /* list: sonames opened at the first node that wants them */
     const char *const *trt_needs;     /* list: the same for the TensorRT provider */
-    const char *const *pybind_needs;  /* list: NVIDIA sonames that `import onnxruntime` itself needs */
+    const char *const *pybind_needs;  /* list: NVIDIA sonames that import onnxruntime itself needs */
     const char *cuda_rpath;           /* DT_RPATH of the CUDA provider; NULL: none */
     const char *cuda_runpath;         /* DT_RUNPATH; NULL: none */
     enum kb_open opened_by;
     enum kb_known preload_dlls;       /* has onnxruntime.preload_dlls() */
-    enum kb_known exec_stack;         /* the pybind module asks for an executable stack: glibc 2.41 refuses it */
+    enum kb_known exec_stack;         /* the pybind module wants one: glibc 2.41 refuses it */
     const char *note;                 /* what is odd about it; NULL: nothing */
     struct kb_prov prov;
 };
 
 /* Rows are in ascending version order. i counts from 0; NULL past the end. */
 const struct kb_ort *kb_ort_at(size_t i);
-/* The release of this very version (PEP 440 equality, local label ignored); NULL: never on the index. */
+/* The release of this very version (PEP 440 equality, local label ignored); NULL: never on the
+ * index. */
 const struct kb_ort *kb_ort_find(const char *version);
-/* The row of this version, else of the newest release not above it (1.20.1: 1.20.0), else of the oldest. For
- * releases that are on no index; NULL only when version is no version. */
+/* The row of this version, else of the newest release not above it (1.20.1: 1.20.0), else of the
+ * oldest. For releases that are on no index; NULL only when version is no version. */
 const struct kb_ort *kb_ort_nearest(const char *version);
-/* The newest release that meets all of these, or NULL. cuda_major, cudnn_major 0, py_tag NULL, glibc NULL,
- * spec NULL, as_of 0: any. spec is a PEP 440 specifier (">=1.20,<1.22"). */
+/* The newest release that meets all of these, or NULL. cuda_major, cudnn_major 0, py_tag NULL,
+ * glibc NULL, spec NULL, as_of 0: any. spec is a PEP 440 specifier (">=1.20,<1.22"). */
 struct kb_ort_wish {
     int cuda_major, cudnn_major;
     enum kb_platform platform; /* KB_PLATFORM_ANY: linux x86_64 */
@@ -120,7 +121,8 @@ struct kb_ort_wish {
 };
 const struct kb_ort *kb_ort_newest(const struct kb_ort_wish *wish);
 
-/* What the metadata of a release asks of numpy: wheels of one release differ by platform and python tag. */
+/* What the metadata of a release asks of numpy: wheels of one release differ by platform and python
+ * tag. */
 struct kb_numpy {
     const char *version;
     enum kb_platform platform;
@@ -128,7 +130,8 @@ struct kb_numpy {
     const char *spec;      /* ">=1.26.0" */
     struct kb_prov prov;
 };
-const struct kb_numpy *kb_numpy_find(const char *version, enum kb_platform platform, const char *py_tag);
+const struct kb_numpy *kb_numpy_find(const char *version, enum kb_platform platform,
+                                     const char *py_tag);
 const struct kb_numpy *kb_numpy_at(size_t i);
 
 /* abi 1: built for NumPy 1, breaks with NumPy 2; 2: works with both. */
@@ -143,7 +146,8 @@ const struct kb_numpy_abi *kb_numpy_abi_find(const char *version);
 struct kb_extra {
     const char *version, *extra;
     const char *const *requires; /* list of PEP 508 requirements as its metadata has them */
-    /* list: of the provider's needs and lazy sonames those that this extra brings, by its dependencies too */
+    /* list: of the provider's needs and lazy sonames those that this extra brings, by its
+     * dependencies too */
     const char *const *brings;
     enum kb_known installable;   /* KB_NO: it names packages that the index does not have */
     const char *note;
@@ -166,12 +170,14 @@ struct kb_dist {
     const char *name; /* normalised: onnxruntime-gpu */
     const char *manager;   /* "pip" or "conda" */
     enum kb_dist_kind kind;
-    enum kb_known owns_package; /* writes the import package onnxruntime/, so two of these overwrite each other */
+    enum kb_known owns_package; /* writes the import package onnxruntime/, so two of these overwrite
+                                   each other */
     enum kb_known on_index;     /* on the public index at kb_date() */
     const char *note;
     struct kb_prov prov;
 };
-/* name in any spelling (PEP 503 normalised here). NULL: no distribution of ONNX Runtime is known by that name. */
+/* name in any spelling (PEP 503 normalised here). NULL: no distribution of ONNX Runtime is known by
+ * that name. */
 const struct kb_dist *kb_dist_find(const char *name); /* of pip */
 const struct kb_dist *kb_dist_find_in(const char *manager, const char *name);
 const struct kb_dist *kb_dist_at(size_t i);
@@ -214,11 +220,11 @@ struct kb_gpu_code {
     const char *version; /* of onnxruntime-gpu */
     enum kb_platform platform;
     const struct kb_sm *cubins;  /* list, in (nearly) all containers */
-    const struct kb_sm *partial; /* list, present in some containers only: general kernels lack it */
+    const struct kb_sm *partial; /* list, in some containers only: general kernels lack it */
     const struct kb_sm *ptx;     /* list */
     const struct kb_sm *ptx_partial;
-    int ptx_cuda;                /* a driver must know this CUDA to compile the PTX; 0: no PTX or unknown */
-    struct kb_prov prov;         /* confidence KB_CONF_INFERENCE: not read itself, taken from a neighbour */
+    int ptx_cuda; /* a driver must know this CUDA to compile the PTX; 0: no PTX or unknown */
+    struct kb_prov prov; /* confidence KB_CONF_INFERENCE: not read itself, taken from a neighbour */
 };
 const struct kb_gpu_code *kb_ort_gpu_code(const char *version, enum kb_platform platform);
 const struct kb_gpu_code *kb_gpu_code_at(size_t i);
@@ -230,9 +236,10 @@ enum kb_cover {
     KB_COVER_PTX,     /* by compiling PTX at first use: the driver must know that PTX version */
     KB_COVER_CUBIN,
 };
-/* Does this code run on a GPU of this compute capability? A cubin serves its own major from its minor up
- * (an 'f' cubin too), an 'a' cubin exactly its cc; PTX serves its cc and everything above, 'a' PTX exactly
- * its cc. Lists end with cc 0; NULL is an empty list. Usable as well for lists read from a file. */
+/* Does this code run on a GPU of this compute capability? A cubin serves its own major from its
+ * minor up (an 'f' cubin too), an 'a' cubin exactly its cc; PTX serves its cc and everything above,
+ * 'a' PTX exactly its cc. Lists end with cc 0; NULL is an empty list. Usable as well for lists read
+ * from a file. */
 enum kb_cover kb_cover(const struct kb_sm *cubins, const struct kb_sm *ptx, int cc);
 /* The same for a row, partial lists considered. */
 enum kb_cover kb_gpu_code_cover(const struct kb_gpu_code *code, int cc);
@@ -256,7 +263,8 @@ struct kb_torch {
 /* A local label is ignored: "2.4.1+cu118" finds 2.4.1, whose CUDA is that of the public index. */
 const struct kb_torch *kb_torch_find(const char *version);
 const struct kb_torch *kb_torch_at(size_t i);
-/* CUDA of a torch version with a local label: "2.4.1+cu118" is 11080. 0: no CUDA label ("+cpu" gives -1). */
+/* CUDA of a torch version with a local label: "2.4.1+cu118" is 11080. 0: no CUDA label ("+cpu"
+ * gives -1). */
 int kb_torch_label_cuda(const char *version);
 
 /* --- libraries --- */
@@ -284,7 +292,7 @@ struct kb_library {
     enum kb_os os;
     enum kb_family family;
     int cuda_first, cuda_last; /* CUDA majors that use this name; 0, 0: the name does not tell */
-    int major;                 /* of the library's own name: cuDNN 9, TensorRT 10, cuFFT 11; 0 none */
+    int major; /* of the library's own name: cuDNN 9, TensorRT 10, cuFFT 11; 0 none */
     struct kb_prov prov;
 };
 /* Exactly this name; NULL: not known. */
@@ -292,10 +300,11 @@ const struct kb_library *kb_library_find(const char *soname);
 const struct kb_library *kb_library_at(size_t i);
 /* Family of any soname, known or not, by its stem: "libcublas.so.99" is cuBLAS. */
 enum kb_family kb_soname_family(const char *soname);
-/* The same library's name for another CUDA major ("libcublasLt.so.11", 12 gives "libcublasLt.so.12");
- * NULL: not known. */
+/* The same library's name for another CUDA major ("libcublasLt.so.11", 12 gives
+ * "libcublasLt.so.12"); NULL: not known. */
 const char *kb_soname_for_cuda(const char *soname, int cuda_major);
-/* True when two CUDA majors use this very name, so that a file of the wrong one is taken silently. */
+/* True when two CUDA majors use this very name, so that a file of the wrong one is taken silently.
+ */
 bool kb_soname_ambiguous(const char *soname);
 
 /* A pip package that brings libraries. */
@@ -307,7 +316,7 @@ struct kb_wheel {
     const char *const *requires; /* list: names that the newest one pulls in */
     const char *newest;          /* newest final release that is not yanked */
     const char *read;            /* the release whose libraries were read */
-    enum kb_known placeholder;   /* KB_YES: the name exists, but nothing usable was ever released under it */
+    enum kb_known placeholder;   /* KB_YES: the name exists, nothing usable was released */
     const char *note;
     struct kb_prov prov;
 };
@@ -338,16 +347,18 @@ struct kb_soname {
     const char *folder;   /* where the file lies in the wheel; NULL: not a wheel */
     struct kb_prov prov;
 };
-/* For pip. cuda_major is ONNX Runtime's. NULL: no package is known to bring it (libcuda.so.1: none does). */
+/* For pip. cuda_major is ONNX Runtime's. NULL: no package is known to bring it (libcuda.so.1: none
+ * does). */
 const struct kb_soname *kb_soname_find(const char *soname, int cuda_major);
 /* For any manager. */
 const struct kb_soname *kb_soname_find_in(const char *manager, const char *soname, int cuda_major);
 const struct kb_soname *kb_soname_at(size_t i);
-/* The package and the CUDA major of a file by the name of the package that owns it: nvidia-cudnn-cu13 is 13,
- * nvidia-cublas is 13, torch 0. 0: the name does not tell. */
+/* The package and the CUDA major of a file by the name of the package that owns it:
+ * nvidia-cudnn-cu13 is 13, nvidia-cublas is 13, torch 0. 0: the name does not tell. */
 int kb_package_cuda_major(const char *package);
-/* Versions of the package that bring soname and serve a GPU of this compute capability (0: any): for a V100
- * "libcudnn.so.9", 12 gives ">=9,<9.11". At least 64 bytes of room; false: no such package, or no version serves. */
+/* Versions of the package that bring soname and serve a GPU of this compute capability (0: any):
+ * for a V100 "libcudnn.so.9", 12 gives ">=9,<9.11". At least 64 bytes of room; false: no such
+ * package, or no version serves. */
 bool kb_soname_spec(const char *soname, int cuda_major, int cc, char *ret_spec, size_t room);
 
 /* --- driver, CUDA, GPU --- */
@@ -380,14 +391,15 @@ struct kb_branch {
 };
 const struct kb_branch *kb_branch_find(int branch);
 const struct kb_branch *kb_branch_at(size_t i);
-/* Newest CUDA native to this driver: that of the newest listed branch not above it (Windows numbers run on
- * inside a branch: 551.61 and 552.22 are of 550). 0: older than everything known, or no driver number. */
+/* Newest CUDA native to this driver: that of the newest listed branch not above it (Windows numbers
+ * run on inside a branch: 551.61 and 552.22 are of 550). 0: older than everything known, or no
+ * driver number. */
 int kb_driver_native_cuda(const char *driver);
 /* The first driver branch whose native CUDA is at least this; NULL: none known. */
 const struct kb_branch *kb_branch_for_cuda(int cuda);
 
-/* Forward compatibility (Linux, data-center GPUs): does the cuda-compat package of this CUDA work on this
- * driver branch? */
+/* Forward compatibility (Linux, data-center GPUs): does the cuda-compat package of this CUDA work
+ * on this driver branch? */
 struct kb_compat {
     int cuda;
     int branch;
@@ -417,8 +429,8 @@ struct kb_gpu {
     int cc;
     struct kb_prov prov;
 };
-/* name as NVML or pci.ids spell it: "NVIDIA L4", "Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-40GB". The longest
- * known name whose words all come in order is taken; NULL: none. */
+/* name as NVML or pci.ids spell it: "NVIDIA L4", "Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-40GB".
+ * The longest known name whose words all come in order is taken; NULL: none. */
 const struct kb_gpu *kb_gpu_find(const char *name);
 const struct kb_gpu *kb_gpu_at(size_t i);
 
@@ -428,7 +440,8 @@ struct kb_chip {
     int pci_first, pci_last; /* PCI device ids of vendor 10de; a chip may have several rows */
     struct kb_prov prov;
 };
-/* A pci.ids device name ("AD104GL [L4]", "GH100 [H100 PCIe]") or a bare chip name. NULL: chip not known. */
+/* A pci.ids device name ("AD104GL [L4]", "GH100 [H100 PCIe]") or a bare chip name. NULL: chip not
+ * known. */
 const struct kb_chip *kb_chip_find(const char *pci_name);
 /* By PCI device id, for machines without pci.ids. */
 const struct kb_chip *kb_chip_by_pci_id(int device_id);
@@ -447,12 +460,14 @@ struct kb_cudnn {
 const struct kb_cudnn *kb_cudnn_at(size_t i);
 /* The row that speaks of this cuDNN for this CUDA major; NULL: nothing known. */
 const struct kb_cudnn *kb_cudnn_find(const char *version, int cuda_major);
-/* The row that says that this cuDNN has no code for this GPU; NULL: it has, or nothing is known against it. */
+/* The row that says that this cuDNN has no code for this GPU; NULL: it has, or nothing is known
+ * against it. */
 const struct kb_cudnn *kb_cudnn_dropped(int cc, const char *version, int cuda_major);
 
 /* --- rules --- */
 
-/* A sentence that findings may quote, with its source: "exec-stack", "cudnn-major", "same-soname", ... */
+/* A sentence that findings may quote, with its source: "exec-stack", "cudnn-major", "same-soname",
+ * ... */
 struct kb_rule {
     const char *id;
     const char *text;

@@ -32,7 +32,9 @@ static const struct {
     { KB_FAMILY_CUDNN, "cuDNN", { "cudnn" } },
     { KB_FAMILY_TENSORRT, "TensorRT", { "nvinfer", "nvonnxparser", "nvparsers" } },
     { KB_FAMILY_NCCL, "NCCL", { "nccl" } },
-    { KB_FAMILY_DRIVER, "NVIDIA driver", { "cuda", "nvidia-ml", "nvcuda", "nvidia-ptxjitcompiler" } },
+    { KB_FAMILY_DRIVER,
+      "NVIDIA driver",
+      { "cuda", "nvidia-ml", "nvcuda", "nvidia-ptxjitcompiler" } },
 };
 
 const char *kb_family_name(enum kb_family family)
@@ -43,7 +45,8 @@ const char *kb_family_name(enum kb_family family)
     return "unknown library";
 }
 
-/* Where the version begins in libcublasLt.so.12, cublasLt64_12.dll, nvinfer_10.dll; 0: not a library name. */
+/* Where the version begins in libcublasLt.so.12, cublasLt64_12.dll, nvinfer_10.dll; 0: not a
+ * library name. */
 static size_t stem_end(const char *soname)
 {
     const char *so = strstr(soname, ".so");
@@ -74,7 +77,8 @@ enum kb_family kb_soname_family(const char *soname)
         for (size_t k = 0; k < ARRAY_LEN(families[i].stem) && families[i].stem[k]; k++) {
             const char *known = families[i].stem[k];
             size_t n = strlen(known);
-            bool split = families[i].family == KB_FAMILY_CUDNN || families[i].family == KB_FAMILY_TENSORRT;
+            bool split =
+                families[i].family == KB_FAMILY_CUDNN || families[i].family == KB_FAMILY_TENSORRT;
             if (len >= n && strncmp(stem, known, n) == 0 && (len == n || (split && stem[n] == '_')))
                 return families[i].family;
         }
@@ -103,7 +107,8 @@ const char *kb_soname_for_cuda(const char *soname, int cuda_major)
     for (size_t i = 0; len && i < kbt_libraries_n; i++) {
         const struct kb_library *l = &kbt_libraries[i];
         if (stem_end(l->soname) == len && strncmp(l->soname, soname, len) == 0 &&
-            str_ends(l->soname, ".dll") == str_ends(soname, ".dll") && library_serves(l, cuda_major))
+            str_ends(l->soname, ".dll") == str_ends(soname, ".dll") &&
+            library_serves(l, cuda_major))
             return l->soname;
     }
     return NULL;
@@ -182,7 +187,8 @@ int kb_package_cuda_major(const char *package)
     if (wheel)
         return wheel->cuda_major;
     const char *cu = strrchr(name, '-');
-    if (!cu || !str_starts(cu, "-cu") || cu[3] < '1' || cu[3] > '9' || cu[4] < '0' || cu[4] > '9' || cu[5])
+    if (!cu || !str_starts(cu, "-cu") || cu[3] < '1' || cu[3] > '9' || cu[4] < '0' || cu[4] > '9' ||
+        cu[5])
         return 0;
     return (cu[3] - '0') * 10 + (cu[4] - '0');
 }

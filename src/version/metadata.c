@@ -10,7 +10,7 @@ static bool is_name_char(char c)
     return c > ' ' && c < 127 && c != ':';
 }
 
-/* End of the line at offset, without its line break; *ret_next is where the following line begins. */
+/* End of the line at offset, without its line break; *ret_next is where the next one begins. */
 static size_t line_end(const char *data, size_t len, size_t offset, size_t *ret_next)
 {
     const char *newline = memchr(data + offset, '\n', len - offset);
@@ -39,13 +39,15 @@ bool metadata_next(const char *data, size_t len, size_t *offset, struct metadata
         size_t value = colon + 1;
         while (value < value_end && (data[value] == ' ' || data[value] == '\t'))
             value++;
-        *ret = (struct metadata_header){ data + start, data + value, colon - start, value_end - value };
+        *ret = (struct metadata_header){ data + start, data + value, colon - start,
+                                         value_end - value };
         return true;
     }
     return false;
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 when it is none. Overlong forms and surrogates are not told apart. */
+/* Bytes of the UTF-8 sequence at p, 0 when it is none. Overlong forms and surrogates are not told
+ * apart. */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
     size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : 0;

@@ -1,4 +1,4 @@
-/* METADATA of an installed distribution or a wheel (core metadata: mail headers), read from memory. */
+/* METADATA of a distribution or wheel (core metadata: mail headers), read from memory. */
 #ifndef ORTFIT_VERSION_METADATA_H
 #define ORTFIT_VERSION_METADATA_H
 
@@ -20,12 +20,14 @@ struct metadata {
     bool truncated; /* something was skipped: what is missing here is not known to be absent */
 };
 
-/* Reads the headers up to the first empty line; data need not be NUL-ended and may be any bytes. Texts live in the
- * arena; bytes that are not printable ASCII or part of UTF-8 become '?'. Never fails: what is not there stays NULL. */
+/* Reads the headers up to the first empty line; data need not be NUL-ended and may be any bytes.
+ * Texts live in the arena; bytes that are not printable ASCII or part of UTF-8 become '?'. Never
+ * fails: what is not there stays NULL. */
 void metadata_parse(const char *data, size_t len, struct arena *a, struct metadata *ret);
 
-/* One header after the other, for files of the same form (WHEEL, RECORD-less egg-info). *offset starts at 0. value borrows from
- * data and may hold folded lines as they are. False: no further header. */
+/* One header after the other, for files of the same form (WHEEL, RECORD-less egg-info). *offset
+ * starts at 0. value borrows from data and may hold folded lines as they are. False: no further
+ * header. */
 struct metadata_header {
     const char *name, *value;
     size_t name_len, value_len;

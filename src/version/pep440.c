@@ -383,7 +383,8 @@ static bool matches_equal(const struct pep440_clause *c, const struct pep440 *v)
                             : compare_public(v, &c->version) == 0;
 }
 
-/* "<1.0" leaves out 1.0rc1, "<1.0.post2" leaves out 1.0.post2.dev1, unless the clause names such itself. */
+/* "<1.0" leaves out 1.0rc1, "<1.0.post2" leaves out 1.0.post2.dev1, unless the clause names such
+ * itself. */
 static bool matches_below(const struct pep440 *v, const struct pep440 *limit)
 {
     if (pep440_compare(v, limit) >= 0)
@@ -434,7 +435,8 @@ static bool names_prerelease(const struct pep440_spec *spec)
         const struct pep440_clause *c = &spec->clause[i];
         struct pep440 exact;
         if (c->op == PEP440_EXACT) {
-            if (pep440_parse_n(c->version.text, c->version.len, &exact) && pep440_is_prerelease(&exact))
+            if (pep440_parse_n(c->version.text, c->version.len, &exact) &&
+                pep440_is_prerelease(&exact))
                 return true;
         } else if (c->op != PEP440_NE && c->op != PEP440_LT && c->op != PEP440_GT &&
                    pep440_is_prerelease(&c->version)) {

@@ -1,6 +1,6 @@
 /*
- * Python versions and version specifiers (PEP 440), with the meaning that pip's own library gives them.
- * Nothing here allocates. A parsed version or specifier borrows the text it was parsed from.
+ * Python versions and version specifiers (PEP 440), with the meaning that pip's own library gives
+ * them. Nothing here allocates. A parsed version or specifier borrows the text it was parsed from.
  */
 #ifndef ORTFIT_VERSION_PEP440_H
 #define ORTFIT_VERSION_PEP440_H
@@ -28,12 +28,14 @@ struct pep440 {
     size_t local_len;
 };
 
-/* Blanks around the text are allowed, a leading v too. False: not a version (*ret is then unspecified). */
+/* Blanks around the text are allowed, a leading v too. False: not a version (*ret is then
+ * unspecified). */
 bool pep440_parse_n(const char *text, size_t len, struct pep440 *ret);
 bool pep440_parse(const char *text, struct pep440 *ret);
 /* Below, equal, above zero. 1.0 and 1.0.0 are equal; a local label counts. */
 int pep440_compare(const struct pep440 *a, const struct pep440 *b);
-/* The same for texts. A text that is no version is below every version; two such are compared as text. */
+/* The same for texts. A text that is no version is below every version; two such are compared as
+ * text. */
 int pep440_compare_text(const char *a, const char *b);
 /* Equal but for the local label. */
 bool pep440_same_public(const char *a, const char *b);
@@ -59,14 +61,17 @@ struct pep440_spec {
     size_t n; /* 0: anything goes */
 };
 
-/* ">=1.21,<2". Parentheses around it are allowed, as old metadata has them. False: malformed or too long. */
+/* ">=1.21,<2". Parentheses around it are allowed, as old metadata has them. False: malformed or too
+ * long. */
 bool pep440_spec_parse_n(const char *text, size_t len, struct pep440_spec *ret);
 bool pep440_spec_parse(const char *text, struct pep440_spec *ret);
-/* prereleases: whether a pre-release may match at all; as in pip it may also when a clause names one itself. */
+/* prereleases: whether a pre-release may match at all; as in pip it may also when a clause names
+ * one itself. */
 bool pep440_spec_matches(const struct pep440_spec *spec, const struct pep440 *v, bool prereleases);
-/* For texts, pre-releases allowed. spec NULL or "": anything. False also where either is malformed. */
+/* For texts, pre-releases allowed. spec NULL or "": anything. False also when malformed. */
 bool pep440_matches(const char *spec, const char *version);
-/* What a person writes: a specifier when it begins with an operator, else a prefix: "1.23" means 1.23.*. */
+/* What a person writes: a specifier when it begins with an operator, else a prefix: "1.23"
+ * means 1.23.*. */
 bool pep440_wish_parse(const char *wish, struct pep440_spec *ret);
 
 #endif

@@ -69,7 +69,7 @@ static bool take_extras(struct cursor *c, struct requirement *r)
     return take(c, ']');
 }
 
-/* In "name @ url ; marker" a semicolon may be part of the URL; the marker's has a blank before it. */
+/* In "name @ url ; marker" a semicolon may be part of the URL; the marker's follows a blank. */
 static const char *marker_start(struct cursor c, bool url)
 {
     for (const char *p = c.at; p < c.end; p++)
@@ -109,7 +109,8 @@ bool requirement_parse_n(const char *text, size_t len, struct requirement *ret)
     struct slice body = trimmed(c.at, semicolon ? semicolon : c.end);
     if (semicolon) {
         ret->marker = trimmed(semicolon + 1, c.end);
-        if (!ret->marker.len || marker_eval_n(ret->marker.at, ret->marker.len, &nothing_known) == MARKER_INVALID)
+        if (!ret->marker.len ||
+            marker_eval_n(ret->marker.at, ret->marker.len, &nothing_known) == MARKER_INVALID)
             return false;
     }
     if (url) {
@@ -152,7 +153,8 @@ static const struct {
     { "os_name", offsetof(struct marker_env, os_name), false },
     { "sys_platform", offsetof(struct marker_env, sys_platform), false },
     { "platform_machine", offsetof(struct marker_env, platform_machine), false },
-    { "platform_python_implementation", offsetof(struct marker_env, platform_python_implementation), false },
+    { "platform_python_implementation", offsetof(struct marker_env, platform_python_implementation),
+      false },
     { "platform_release", offsetof(struct marker_env, platform_release), true },
     { "platform_version", offsetof(struct marker_env, platform_version), false },
     { "platform_system", offsetof(struct marker_env, platform_system), false },
@@ -166,7 +168,8 @@ static const struct {
     { "sys.platform", offsetof(struct marker_env, sys_platform), false },
     { "platform.machine", offsetof(struct marker_env, platform_machine), false },
     { "platform.version", offsetof(struct marker_env, platform_version), false },
-    { "platform.python_implementation", offsetof(struct marker_env, platform_python_implementation), false },
+    { "platform.python_implementation", offsetof(struct marker_env, platform_python_implementation),
+      false },
     { "python_implementation", offsetof(struct marker_env, platform_python_implementation), false },
 };
 
@@ -213,13 +216,25 @@ static bool take_keyword(struct cursor *c, const char *word)
     return true;
 }
 
-enum comparison { CMP_LE, CMP_GE, CMP_EXACT, CMP_EQ, CMP_NE, CMP_COMPATIBLE, CMP_LT, CMP_GT, CMP_IN, CMP_NOT_IN };
+enum comparison {
+    CMP_LE,
+    CMP_GE,
+    CMP_EXACT,
+    CMP_EQ,
+    CMP_NE,
+    CMP_COMPATIBLE,
+    CMP_LT,
+    CMP_GT,
+    CMP_IN,
+    CMP_NOT_IN
+};
 
 static const struct {
     const char *text;
     enum comparison op;
-} comparisons[] = { { "<=", CMP_LE },         { ">=", CMP_GE }, { "===", CMP_EXACT }, { "==", CMP_EQ },
-                    { "!=", CMP_NE },         { "~=", CMP_COMPATIBLE }, { "<", CMP_LT }, { ">", CMP_GT } };
+} comparisons[] = { { "<=", CMP_LE }, { ">=", CMP_GE }, { "===", CMP_EXACT },
+                    { "==", CMP_EQ }, { "!=", CMP_NE }, { "~=", CMP_COMPATIBLE },
+                    { "<", CMP_LT },  { ">", CMP_GT } };
 
 static bool take_comparison(struct cursor *c, enum comparison *ret)
 {
@@ -273,9 +288,10 @@ static enum marker compare_text(struct operand left, enum comparison op, struct 
     return MARKER_INVALID;
 }
 
-/* pip makes "V op W" the specifier "op W" and asks it about V, on whichever side the variable stands.
- * False: the specifier is none, so the two are compared as text. */
-static bool compare_version(struct operand left, enum comparison op, struct operand right, enum marker *ret)
+/* pip makes "V op W" the specifier "op W" and asks it about V, on whichever side the variable
+ * stands. False: the specifier is none, so the two are compared as text. */
+static bool compare_version(struct operand left, enum comparison op, struct operand right,
+                            enum marker *ret)
 {
     char text[80];
     struct pep440_spec spec;
@@ -333,7 +349,8 @@ static enum marker either(enum marker a, enum marker b)
     return a == MARKER_FALSE && b == MARKER_FALSE ? MARKER_FALSE : MARKER_UNKNOWN;
 }
 
-/* Inside one pair of parentheses: terms joined by "and" since the last "or", and what stood before it. */
+/* Inside one pair of parentheses: terms joined by "and" since the last "or", and what stood before
+ * it. */
 struct level {
     enum marker before, now;
 };

@@ -1,6 +1,6 @@
 /*
- * Requirements as METADATA has them (PEP 508 and the older form with parentheses), and their markers.
- * Nothing here allocates; parsed requirements borrow the text they were parsed from.
+ * Requirements as METADATA has them (PEP 508 and the older form with parentheses), and their
+ * markers. Nothing here allocates; parsed requirements borrow the text they were parsed from.
  */
 #ifndef ORTFIT_VERSION_PEP508_H
 #define ORTFIT_VERSION_PEP508_H
@@ -25,7 +25,8 @@ struct requirement {
 /* False: malformed, or more extras than are read. Specifier and marker have been checked. */
 bool requirement_parse_n(const char *text, size_t len, struct requirement *ret);
 bool requirement_parse(const char *text, struct requirement *ret);
-/* Does this version satisfy it? Pre-releases allowed, since the question is asked of what is installed. */
+/* Does this version satisfy it? Pre-releases allowed, since the question is asked of what is
+ * installed. */
 bool requirement_satisfied(const struct requirement *r, const char *version);
 
 /* PEP 503: lower case, runs of - _ . become one -. At most room - 1 bytes; returns buf. */
@@ -51,7 +52,8 @@ struct marker_env {
 };
 /* Zero is "unknown": a variable that decides it is not known. */
 enum marker { MARKER_UNKNOWN, MARKER_FALSE, MARKER_TRUE, MARKER_INVALID };
-/* marker as in the requirement; empty is true. Invalid: malformed, or an operator that text does not have. */
+/* marker as in the requirement; empty is true. Invalid: malformed, or an operator that text does
+ * not have. */
 enum marker marker_eval_n(const char *text, size_t len, const struct marker_env *env);
 enum marker marker_eval(const char *text, const struct marker_env *env);
 

@@ -67,7 +67,8 @@ bool wheel_file_parse(const char *file_name, struct wheel_file *ret)
     }
     if (n < 5 || rest.at)
         return false;
-    *ret = (struct wheel_file){ part[0], part[1], { NULL, 0 }, part[n - 3], part[n - 2], part[n - 1] };
+    *ret =
+        (struct wheel_file){ part[0], part[1], { NULL, 0 }, part[n - 3], part[n - 2], part[n - 1] };
     if (n == 6)
         ret->build = part[2];
     return n == 5 || (part[2].at[0] >= '0' && part[2].at[0] <= '9');
@@ -116,7 +117,8 @@ static bool python_serves(struct slice python, struct slice abi, const struct wh
 
 /* --- platform --- */
 
-/* manylinux_2_28_x86_64, manylinux2014_x86_64, ...: glibc minor, and the architecture left in *s. -1: no such tag. */
+/* manylinux_2_28_x86_64, manylinux2014_x86_64, ...: glibc minor, and the architecture left in *s.
+ * -1: no such tag. */
 static int take_manylinux(struct slice *s)
 {
     static const struct {
@@ -136,7 +138,8 @@ static bool same_arch(struct slice arch, const char *wanted)
 {
     if (slice_is(arch, wanted))
         return true;
-    return slice_is(arch, "amd64") ? str_eq(wanted, "x86_64") : slice_is(arch, "x86_64") && str_eq(wanted, "amd64");
+    return slice_is(arch, "amd64") ? str_eq(wanted, "x86_64")
+                                   : slice_is(arch, "x86_64") && str_eq(wanted, "amd64");
 }
 
 static bool platform_serves(struct slice platform, const struct wheel_target *t)

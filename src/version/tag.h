@@ -1,6 +1,6 @@
 /*
- * Wheel file names and their tags (PEP 425, 427, 600): does a wheel install on a Python of a machine?
- * Nothing here allocates.
+ * Wheel file names and their tags (PEP 425, 427, 600): does a wheel install on a Python of a
+ * machine? Nothing here allocates.
  */
 #ifndef ORTFIT_VERSION_TAG_H
 #define ORTFIT_VERSION_TAG_H
@@ -28,13 +28,15 @@ struct wheel_target {
     int glibc_minor;                /* 36 of glibc 2.36; 0: not glibc or unknown */
     int musl_minor;                 /* 2 of musl 1.2; 0: not musl */
 };
-/* tag is "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64": any combination of its sets may fit. */
+/* tag is "cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64": any combination of its sets may
+ * fit. */
 bool wheel_tag_fits(const char *tag, const struct wheel_target *target);
 /* Does one of the python tags "cp311", "cp313t", "py3", "abi3" of a kb list serve this Python? */
 bool wheel_python_fits(const char *python_tag, const struct wheel_target *target);
 /* "cp311" or "cp313t" for the target; buf of at least 16 bytes; returns buf. */
 const char *wheel_python_tag(const struct wheel_target *target, char *buf, size_t room);
-/* Lowest glibc minor that a platform set asks for: manylinux2014_x86_64.manylinux_2_17_x86_64 is 17; 0: no manylinux in it. */
+/* Lowest glibc minor that a platform set asks for: manylinux2014_x86_64.manylinux_2_17_x86_64 is
+ * 17; 0: no manylinux in it. */
 int wheel_glibc_minor(const char *platform);
 /* "2.36" to 36; 0: not a glibc 2 version. */
 int glibc_minor(const char *version);

@@ -1,5 +1,6 @@
-/* Versions, specifiers, requirements, markers, tags and METADATA from any bytes. Besides not crashing, order
- * must be an order: a version equals itself, and swapping the sides turns the sign. */
+/* Versions, specifiers, requirements, markers, tags and METADATA from any bytes. Besides not
+ * crashing, order must be an order: a version equals itself, and swapping the sides turns the sign.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,9 @@ static void check_versions(const char *a, size_t len_a, const char *b, size_t le
 
 static void check_requirement(const char *text, size_t len)
 {
-    static const struct marker_env env = { .sys_platform = "linux", .python_version = "3.11", .extra = "" };
+    static const struct marker_env env = { .sys_platform = "linux",
+                                           .python_version = "3.11",
+                                           .extra = "" };
     struct requirement r;
     char name[64];
     if (!requirement_parse_n(text, len, &r))

@@ -1,5 +1,5 @@
-/* Runs a fuzz target over files: each argument is a file, or a folder whose files are all taken. An input that made
- * the target fail once stays in the corpus and is run here as an ordinary test. */
+/* Runs a fuzz target over files: each argument is a file, or a folder whose files are all taken. An
+ * input that made the target fail once stays in the corpus and is run here as an ordinary test. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

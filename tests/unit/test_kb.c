@@ -1,5 +1,5 @@
-/* What the knowledge base must say. Expected values come from the wheels, the index and the vendor's tables, not
- * from the tables under test. */
+/* What the knowledge base must say. Expected values come from the wheels, the index and the
+ * vendor's tables, not from the tables under test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,17 +40,28 @@ static void test_ort(void **state)
         enum kb_known preload, exec_stack;
         int date;
     } cases[] = {
-        { "1.11.0", 11040, 8, 8, 5, "libcublas.so.11", "libcublasLt.so.11", KB_OPEN_BARE_NAME, KB_NO, KB_YES, 20220325 },
-        { "1.15.1", 11080, 8, 8, 6, "libcublasLt.so.11", "libcuda.so.1", KB_OPEN_BARE_NAME, KB_NO, KB_YES, 20230616 },
-        { "1.17.1", 11080, 8, 8, 6, "libcufft.so.10", "libnvrtc.so.11.2", KB_OPEN_BARE_NAME, KB_NO, KB_NO, 20240225 },
-        { "1.18.1", 11080, 8, 10, 6, "libcudnn.so.8", "libcudnn.so.9", KB_OPEN_BARE_NAME, KB_NO, KB_NO, 20240627 },
-        { "1.19.2", 12020, 9, 10, 6, "libcudart.so.12", "libnvrtc.so.12", KB_OPEN_BARE_NAME, KB_NO, KB_NO, 20240904 },
-        { "1.20.2", 12020, 9, 10, 14, "libcudnn_adv.so.9", "libcuda.so.1", KB_OPEN_BARE_NAME, KB_NO, KB_NO, 20250307 },
-        { "1.21.0", 12020, 9, 10, 7, "libnvrtc.so.12", "libcudnn_adv.so.9", KB_OPEN_BARE_NAME, KB_YES, KB_NO, 20250307 },
-        { "1.23.2", 12020, 9, 10, 6, "libcufft.so.11", "libnvrtc.so.12", KB_OPEN_BARE_NAME, KB_YES, KB_NO, 20251022 },
-        { "1.24.4", 12080, 9, 10, 6, "libcublas.so.12", "libcuda.so.1", KB_OPEN_FULL_PATH, KB_YES, KB_NO, 20260317 },
-        { "1.27.0", 13000, 9, 10, 8, "libcuda.so.1", "libcudart.so.12", KB_OPEN_FULL_PATH, KB_YES, KB_NO, 20260618 },
-        { "1.31.1", 13000, 9, 10, 5, "libcurand.so.10", "libcudnn.so.9", KB_OPEN_FULL_PATH, KB_YES, KB_NO, 20261026 },
+        { "1.11.0", 11040, 8, 8, 5, "libcublas.so.11", "libcublasLt.so.11", KB_OPEN_BARE_NAME,
+          KB_NO, KB_YES, 20220325 },
+        { "1.15.1", 11080, 8, 8, 6, "libcublasLt.so.11", "libcuda.so.1", KB_OPEN_BARE_NAME, KB_NO,
+          KB_YES, 20230616 },
+        { "1.17.1", 11080, 8, 8, 6, "libcufft.so.10", "libnvrtc.so.11.2", KB_OPEN_BARE_NAME, KB_NO,
+          KB_NO, 20240225 },
+        { "1.18.1", 11080, 8, 10, 6, "libcudnn.so.8", "libcudnn.so.9", KB_OPEN_BARE_NAME, KB_NO,
+          KB_NO, 20240627 },
+        { "1.19.2", 12020, 9, 10, 6, "libcudart.so.12", "libnvrtc.so.12", KB_OPEN_BARE_NAME, KB_NO,
+          KB_NO, 20240904 },
+        { "1.20.2", 12020, 9, 10, 14, "libcudnn_adv.so.9", "libcuda.so.1", KB_OPEN_BARE_NAME, KB_NO,
+          KB_NO, 20250307 },
+        { "1.21.0", 12020, 9, 10, 7, "libnvrtc.so.12", "libcudnn_adv.so.9", KB_OPEN_BARE_NAME,
+          KB_YES, KB_NO, 20250307 },
+        { "1.23.2", 12020, 9, 10, 6, "libcufft.so.11", "libnvrtc.so.12", KB_OPEN_BARE_NAME, KB_YES,
+          KB_NO, 20251022 },
+        { "1.24.4", 12080, 9, 10, 6, "libcublas.so.12", "libcuda.so.1", KB_OPEN_FULL_PATH, KB_YES,
+          KB_NO, 20260317 },
+        { "1.27.0", 13000, 9, 10, 8, "libcuda.so.1", "libcudart.so.12", KB_OPEN_FULL_PATH, KB_YES,
+          KB_NO, 20260618 },
+        { "1.31.1", 13000, 9, 10, 5, "libcurand.so.10", "libcudnn.so.9", KB_OPEN_FULL_PATH, KB_YES,
+          KB_NO, 20261026 },
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -101,8 +112,9 @@ static void test_ort_details(void **state)
 
 static void test_nearest(void **state)
 {
-    static const char *const cases[][2] = { { "1.20.1", "1.20.0" }, { "1.22.1", "1.22.0" }, { "1.31.1", "1.31.1" },
-                                            { "1.40.0", "1.31.1" }, { "1.2.0", "1.11.0" },  { "1.23.1", "1.23.0" },
+    static const char *const cases[][2] = { { "1.20.1", "1.20.0" },     { "1.22.1", "1.22.0" },
+                                            { "1.31.1", "1.31.1" },     { "1.40.0", "1.31.1" },
+                                            { "1.2.0", "1.11.0" },      { "1.23.1", "1.23.0" },
                                             { "1.32.0.dev1", "1.31.1" } };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -129,7 +141,8 @@ static void test_newest(void **state)
     assert_string_equal(newest(.as_of = 20251001), "1.23.0");
 #undef newest
     assert_null(kb_ort_newest(&(struct kb_ort_wish){ .cuda_major = 10 }));
-    assert_null(kb_ort_newest(&(struct kb_ort_wish){ .cuda_major = 12, .platform = KB_LINUX_AARCH64 }));
+    assert_null(
+        kb_ort_newest(&(struct kb_ort_wish){ .cuda_major = 12, .platform = KB_LINUX_AARCH64 }));
 }
 
 static void test_gpu_code(void **state)
@@ -192,7 +205,8 @@ static void test_extras(void **state)
     assert_true(has(kb_extra_find("1.23.2", "cudnn")->brings, "libcublas.so.12"));
     assert_int_equal(kb_extra_find("1.27.0", "cuda")->installable, KB_NO);
     assert_int_equal(kb_extra_find("1.28.0", "cuda")->installable, KB_YES);
-    /* what an installable extra names exists, and both together bring everything but the driver's library */
+    /* what an installable extra names exists, and both together bring everything but the driver's
+     * library */
     for (size_t i = 0; (e = kb_extra_at(i)) != NULL; i++)
         for (size_t k = 0; e->requires[k]; k++) {
             char name[64];
@@ -294,7 +308,8 @@ static void test_sonames(void **state)
     assert_null(kb_soname_find("libcudnn.so.8", 13));
     assert_string_equal(kb_soname_find_in("conda", "libcudart.so.12", 12)->package, "cuda-cudart");
     assert_string_equal(kb_soname_find_in("conda", "libcufft.so.10", 11)->package, "cudatoolkit");
-    assert_string_equal(kb_soname_find_in("apt", "libcudnn.so.9", 12)->package, "libcudnn9-cuda-12");
+    assert_string_equal(kb_soname_find_in("apt", "libcudnn.so.9", 12)->package,
+                        "libcudnn9-cuda-12");
 
     assert_string_equal(kb_soname_for_cuda("libcublasLt.so.11", 12), "libcublasLt.so.12");
     assert_string_equal(kb_soname_for_cuda("libcufft.so.10", 13), "libcufft.so.12");
@@ -309,7 +324,8 @@ static void test_sonames(void **state)
     assert_false(kb_soname_ambiguous("libcuda.so.1"));
 }
 
-/* Every soname that some release needs is identified, and has a package unless it belongs to the driver. */
+/* Every soname that some release needs is identified, and has a package unless it belongs to the
+ * driver. */
 static void test_sonames_complete(void **state)
 {
     (void)state;
@@ -339,19 +355,28 @@ static void test_families(void **state)
         const char *soname;
         enum kb_family family;
     } cases[] = {
-        { "libcublas.so.99", KB_FAMILY_CUBLAS },         { "libcublasLt.so.12", KB_FAMILY_CUBLAS },
-        { "libcudnn_adv_infer.so.8", KB_FAMILY_CUDNN },  { "cudnn_ops64_9.dll", KB_FAMILY_CUDNN },
-        { "libcuda.so.1", KB_FAMILY_DRIVER },            { "libcudart.so.12", KB_FAMILY_CUDART },
-        { "cudart64_110.dll", KB_FAMILY_CUDART },        { "nvinfer_10.dll", KB_FAMILY_TENSORRT },
-        { "libnvinfer_plugin.so.8", KB_FAMILY_TENSORRT }, { "libnvrtc-builtins.so.12.9", KB_FAMILY_NVRTC },
-        { "nvcuda.dll", KB_FAMILY_DRIVER },              { "libc.so.6", KB_FAMILY_UNKNOWN },
-        { "libcudnnx.so.1", KB_FAMILY_UNKNOWN },         { "", KB_FAMILY_UNKNOWN },
-        { ".so.1", KB_FAMILY_UNKNOWN },                  { "libcublas", KB_FAMILY_UNKNOWN },
+        { "libcublas.so.99", KB_FAMILY_CUBLAS },
+        { "libcublasLt.so.12", KB_FAMILY_CUBLAS },
+        { "libcudnn_adv_infer.so.8", KB_FAMILY_CUDNN },
+        { "cudnn_ops64_9.dll", KB_FAMILY_CUDNN },
+        { "libcuda.so.1", KB_FAMILY_DRIVER },
+        { "libcudart.so.12", KB_FAMILY_CUDART },
+        { "cudart64_110.dll", KB_FAMILY_CUDART },
+        { "nvinfer_10.dll", KB_FAMILY_TENSORRT },
+        { "libnvinfer_plugin.so.8", KB_FAMILY_TENSORRT },
+        { "libnvrtc-builtins.so.12.9", KB_FAMILY_NVRTC },
+        { "nvcuda.dll", KB_FAMILY_DRIVER },
+        { "libc.so.6", KB_FAMILY_UNKNOWN },
+        { "libcudnnx.so.1", KB_FAMILY_UNKNOWN },
+        { "", KB_FAMILY_UNKNOWN },
+        { ".so.1", KB_FAMILY_UNKNOWN },
+        { "libcublas", KB_FAMILY_UNKNOWN },
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (kb_soname_family(cases[i].soname) != cases[i].family)
-            fail_msg("%s is %s", cases[i].soname, kb_family_name(kb_soname_family(cases[i].soname)));
+            fail_msg("%s is %s", cases[i].soname,
+                     kb_family_name(kb_soname_family(cases[i].soname)));
 }
 
 static void test_specs(void **state)
@@ -378,7 +403,8 @@ static void test_specs(void **state)
     char spec[64];
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        bool found = kb_soname_spec(cases[i].soname, cases[i].cuda_major, cases[i].cc, spec, sizeof(spec));
+        bool found =
+            kb_soname_spec(cases[i].soname, cases[i].cuda_major, cases[i].cc, spec, sizeof(spec));
         if (found != (cases[i].spec != NULL) || (found && strcmp(spec, cases[i].spec) != 0))
             fail_msg("%s for CUDA %d and %d: %s", cases[i].soname, cases[i].cuda_major, cases[i].cc,
                      found ? spec : "none");
@@ -406,7 +432,8 @@ static void test_wheels(void **state)
     assert_int_equal(kb_package_cuda_major("nvidia_cublas"), 13);
     assert_int_equal(kb_package_cuda_major("nvidia-nccl-cu12"), 12);
     assert_int_equal(kb_package_cuda_major("torch"), 0);
-    for (size_t i = 0; kb_wheel_at(i); i++) { /* what the table calls newest is what the versions say */
+    for (size_t i = 0; kb_wheel_at(i);
+         i++) { /* what the table calls newest is what the versions say */
         const struct kb_wheel *w = kb_wheel_at(i);
         if (w->placeholder != KB_YES)
             assert_string_equal(kb_wheel_newest(w->package, NULL, 0)->version, w->newest);
@@ -419,9 +446,10 @@ static void test_drivers(void **state)
         const char *driver;
         int cuda;
     } natives[] = {
-        { "525.60.13", 12000 }, { "550.54.14", 12040 }, { "552.22", 12040 },    { "565.57.01", 12070 },
-        { "580.65.06", 13000 }, { "591.44", 13010 },    { "450.51.05", 11000 }, { "390.157", 0 },
-        { "junk", 0 },          { "470.256.02", 11040 },
+        { "525.60.13", 12000 },  { "550.54.14", 12040 }, { "552.22", 12040 },
+        { "565.57.01", 12070 },  { "580.65.06", 13000 }, { "591.44", 13010 },
+        { "450.51.05", 11000 },  { "390.157", 0 },       { "junk", 0 },
+        { "470.256.02", 11040 },
     };
     (void)state;
     assert_string_equal(kb_driver_floor(11, KB_OS_LINUX)->driver, "450.80.02");
@@ -477,15 +505,25 @@ static void test_gpus(void **state)
         const char *name;
         int cc;
     } chips[] = {
-        { "AD104GL [L4]", 89 },   { "GA102", 86 },         { "GH100 [H100 PCIe]", 90 }, { "GV100GL [Tesla V100 PCIe 16GB]", 70 },
-        { "TU104GL [Tesla T4]", 75 }, { "GA100 [A100 PCIe 40GB]", 80 }, { "GB202 [GeForce RTX 5090]", 120 }, { "GP104", 61 },
-        { "GA1020", 0 },          { "", 0 },               { "G80", 0 },                { "GB20B", 121 },
+        { "AD104GL [L4]", 89 },
+        { "GA102", 86 },
+        { "GH100 [H100 PCIe]", 90 },
+        { "GV100GL [Tesla V100 PCIe 16GB]", 70 },
+        { "TU104GL [Tesla T4]", 75 },
+        { "GA100 [A100 PCIe 40GB]", 80 },
+        { "GB202 [GeForce RTX 5090]", 120 },
+        { "GP104", 61 },
+        { "GA1020", 0 },
+        { "", 0 },
+        { "G80", 0 },
+        { "GB20B", 121 },
     };
     static const struct {
         int id, cc;
         const char *chip;
-    } ids[] = { { 0x27b8, 89, "AD104" }, { 0x2235, 86, "GA102" }, { 0x1db4, 70, "GV100" }, { 0x1eb8, 75, "TU104" },
-                { 0x20b0, 80, "GA100" }, { 0x2330, 90, "GH100" }, { 0x2901, 100, "GB100" }, { 0x2b85, 120, "GB202" } };
+    } ids[] = { { 0x27b8, 89, "AD104" },  { 0x2235, 86, "GA102" }, { 0x1db4, 70, "GV100" },
+                { 0x1eb8, 75, "TU104" },  { 0x20b0, 80, "GA100" }, { 0x2330, 90, "GH100" },
+                { 0x2901, 100, "GB100" }, { 0x2b85, 120, "GB202" } };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(gpus); i++) {
         const struct kb_gpu *g = kb_gpu_find(gpus[i].name);
@@ -518,9 +556,11 @@ static void test_cc_text(void **state)
     static const struct {
         const char *text;
         int cc;
-    } cases[] = { { "8.6", 86 }, { "86", 86 },  { "sm_86", 86 }, { "sm_90a", 90 }, { "compute_120", 120 },
-                  { "12.0", 120 }, { "8", 0 }, { "8.60", 0 },   { "sm_", 0 },     { "1.2.3", 0 },
-                  { "L4", 0 },   { "", 0 },   { "8.", 0 },     { "9999", 0 } };
+    } cases[] = {
+        { "8.6", 86 },   { "86", 86 }, { "sm_86", 86 }, { "sm_90a", 90 }, { "compute_120", 120 },
+        { "12.0", 120 }, { "8", 0 },   { "8.60", 0 },   { "sm_", 0 },     { "1.2.3", 0 },
+        { "L4", 0 },     { "", 0 },    { "8.", 0 },     { "9999", 0 }
+    };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (kb_cc_parse(cases[i].text) != cases[i].cc)
@@ -543,8 +583,9 @@ static void test_cudnn(void **state)
 
 static void test_whole(void **state)
 {
-    static const char *const rules[] = { "cuda-minor", "cudnn-major", "same-soname", "wheels-not-searched",
-                                         "exec-stack", "libcuda-driver", "one-package", "ptx-driver" };
+    static const char *const rules[] = { "cuda-minor",          "cudnn-major", "same-soname",
+                                         "wheels-not-searched", "exec-stack",  "libcuda-driver",
+                                         "one-package",         "ptx-driver" };
     (void)state;
     assert_string_equal(kb_date(), "2026-12-01");
     for (size_t i = 0; i < ARRAY_LEN(rules); i++)
@@ -559,15 +600,15 @@ static void test_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ort),       cmocka_unit_test(test_ort_details),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_newest),    cmocka_unit_test(test_gpu_code),
-        cmocka_unit_test(test_extras),    cmocka_unit_test(test_dists),
-        cmocka_unit_test(test_torch),     cmocka_unit_test(test_sonames),
-        cmocka_unit_test(test_sonames_complete), cmocka_unit_test(test_families),
-        cmocka_unit_test(test_specs),     cmocka_unit_test(test_wheels),
-        cmocka_unit_test(test_drivers),   cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_cc_text),   cmocka_unit_test(test_cudnn),
-        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_ort),      cmocka_unit_test(test_ort_details),
+        cmocka_unit_test(test_nearest),  cmocka_unit_test(test_newest),
+        cmocka_unit_test(test_gpu_code), cmocka_unit_test(test_extras),
+        cmocka_unit_test(test_dists),    cmocka_unit_test(test_torch),
+        cmocka_unit_test(test_sonames),  cmocka_unit_test(test_sonames_complete),
+        cmocka_unit_test(test_families), cmocka_unit_test(test_specs),
+        cmocka_unit_test(test_wheels),   cmocka_unit_test(test_drivers),
+        cmocka_unit_test(test_gpus),     cmocka_unit_test(test_cc_text),
+        cmocka_unit_test(test_cudnn),    cmocka_unit_test(test_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

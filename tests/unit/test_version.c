@@ -47,10 +47,22 @@ static void test_order(void **state)
 
 static void test_not_versions(void **state)
 {
-    static const char *const bad[] = { "",      "abc",    "1.",      "1..2",       "1.0+",
-                                       "1.0+a-", "1.0x",  "!1",      "1!",         "1.0 .1",
-                                       "-1",    "1.0++a", "1.*",     "99999999999999999999",
-                                       "1.2.3.4.5.6.7.8.9.10.11.12.13", "1.0post99999999999999999999" };
+    static const char *const bad[] = { "",
+                                       "abc",
+                                       "1.",
+                                       "1..2",
+                                       "1.0+",
+                                       "1.0+a-",
+                                       "1.0x",
+                                       "!1",
+                                       "1!",
+                                       "1.0 .1",
+                                       "-1",
+                                       "1.0++a",
+                                       "1.*",
+                                       "99999999999999999999",
+                                       "1.2.3.4.5.6.7.8.9.10.11.12.13",
+                                       "1.0post99999999999999999999" };
     struct pep440 v;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
@@ -97,13 +109,14 @@ static const struct {
 
 static void test_specifiers(void **state)
 {
-    static const char *const bad[] = { "1.0", ">=", "~=1", "==1.0.*.*", ">=1.*", "<1.0+a", "=>1", ">=1.0;", "==1.0a1.*" };
+    static const char *const bad[] = { "1.0",    ">=",  "~=1",    "==1.0.*.*", ">=1.*",
+                                       "<1.0+a", "=>1", ">=1.0;", "==1.0a1.*" };
     struct pep440_spec s;
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(specs); i++)
         if (pep440_matches(specs[i].spec, specs[i].version) != specs[i].matches)
-            fail_msg("%s %s %s", specs[i].version, specs[i].matches ? "should match" : "should not match",
-                     specs[i].spec);
+            fail_msg("%s %s %s", specs[i].version,
+                     specs[i].matches ? "should match" : "should not match", specs[i].spec);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (pep440_spec_parse(bad[i], &s))
             fail_msg("'%s' was taken for a specifier", bad[i]);
@@ -168,7 +181,8 @@ static void test_requirements(void **state)
     struct requirement r;
     char name[64];
     (void)state;
-    assert_true(requirement_parse("nvidia-cuda-runtime-cu11 (==11.7.99) ; platform_system == \"Linux\"", &r));
+    assert_true(requirement_parse(
+        "nvidia-cuda-runtime-cu11 (==11.7.99) ; platform_system == \"Linux\"", &r));
     assert_true(name_same_n(r.name, "nvidia_cuda.runtime-CU11"));
     assert_true(requirement_satisfied(&r, "11.7.99"));
     assert_false(requirement_satisfied(&r, "11.8.89"));

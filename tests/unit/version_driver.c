@@ -1,4 +1,5 @@
-/* Answers questions of version_oracle.py: one a line, fields separated by tabs, one answer a line. */
+/* Answers questions of version_oracle.py: one a line, fields separated by tabs, one answer a line.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
