@@ -90,7 +90,7 @@ struct kb_ort {
     enum kb_needs_by needs_by;
     const char *const *lazy;          /* list: sonames opened at the first node that wants them */
     const char *const *trt_needs;     /* list: the same for the TensorRT provider */
-    const char *const *pybind_needs;  /* list: NVIDIA sonames that import onnxruntime itself needs */
+    const char *const *pybind_needs;  /* list: NVIDIA sonames that the Python module needs */
     const char *cuda_rpath;           /* DT_RPATH of the CUDA provider; NULL: none */
     const char *cuda_runpath;         /* DT_RUNPATH; NULL: none */
     enum kb_open opened_by;
