@@ -1,5 +1,5 @@
-/* Distributions by the names of their .dist-info and .egg-info; one listing a folder. Files inside are read only for
- * the distributions that decide whether the GPU provider loads. */
+/* Distributions by the names of their .dist-info and .egg-info; one listing a folder. Files inside
+ * are read only for the distributions that decide whether the GPU provider loads. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,12 +20,16 @@ struct found {
 
 struct dists {
     struct snapshot *s;
-    struct { VEC(struct found *); } all;
+    struct {
+        VEC(struct found *);
+    } all;
 };
 
 /* Names by their beginning; "=" stands for exactly this name. */
-static const char *const matter[] = { "onnxruntime", "ort-", "=torch", "=numpy", "nvidia-", "tensorrt", "=cudatoolkit",
-                                      "=cuda-toolkit", "=cudnn", "=cuda-version" };
+static const char *const matter[] = { "onnxruntime",  "ort-",          "=torch",
+                                      "=numpy",       "nvidia-",       "tensorrt",
+                                      "=cudatoolkit", "=cuda-toolkit", "=cudnn",
+                                      "=cuda-version" };
 
 static bool matters(const char *name)
 {
@@ -37,8 +41,12 @@ static bool matters(const char *name)
 
 bool dist_is_ort(const char *name)
 {
-    static const char *const others[] = { "onnxruntime-extensions", "onnxruntime-tools", "onnxruntime-genai",
-                                          "onnxruntime-easy", "onnxruntime-inference-examples", "onnxruntime-cpp" };
+    static const char *const others[] = { "onnxruntime-extensions",
+                                          "onnxruntime-tools",
+                                          "onnxruntime-genai",
+                                          "onnxruntime-easy",
+                                          "onnxruntime-inference-examples",
+                                          "onnxruntime-cpp" };
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         if (str_starts(name, others[i]))
             return false;
@@ -48,7 +56,8 @@ bool dist_is_ort(const char *name)
 static void read_inside(struct snapshot *s, struct dist *d, bool egg_file)
 {
     bool egg = str_ends(d->path, ".egg-info");
-    const char *file = egg_file ? d->path : path_join(&s->arena, d->path, egg ? "PKG-INFO" : "METADATA");
+    const char *file =
+        egg_file ? d->path : path_join(&s->arena, d->path, egg ? "PKG-INFO" : "METADATA");
     const struct text *t = place_text(s->place, file, TEXT_HEADERS);
     if (t->known == KNOWN_PRESENT) {
         struct metadata m;
@@ -58,14 +67,15 @@ static void read_inside(struct snapshot *s, struct dist *d, bool egg_file)
         d->requires = m.requires_dist;
         d->n_requires = m.n_requires_dist;
     } else if (t->known == KNOWN_FAILED) {
-        fact_add(s, KNOWN_FAILED, fact_key(s, "dist.%s.metadata", d->name), strerror(t->error), file);
+        fact_add(s, KNOWN_FAILED, fact_key(s, "dist.%s.metadata", d->name), strerror(t->error),
+                 file);
     }
     if (!egg)
         d->installer = look_first_line(s, path_join(&s->arena, d->path, "INSTALLER"));
 }
 
-/* "onnxruntime_gpu-1.23.2": the version begins behind the first dash that a digit follows; older tools left dashes
- * in names. */
+/* "onnxruntime_gpu-1.23.2": the version begins behind the first dash that a digit follows; older
+ * tools left dashes in names. */
 static size_t name_end(const char *stem, size_t len)
 {
     for (size_t i = 1; i + 1 < len; i++)
@@ -75,8 +85,8 @@ static size_t name_end(const char *stem, size_t len)
     return dash ? (size_t)(dash - stem) : len;
 }
 
-static struct found *add(struct dists *b, const char *name, size_t name_len, const char *version, size_t version_len,
-                         const char *site, const char *file, size_t order)
+static struct found *add(struct dists *b, const char *name, size_t name_len, const char *version,
+                         size_t version_len, const char *site, const char *file, size_t order)
 {
     struct arena *a = &b->s->arena;
     char buf[NAME_ROOM];
@@ -92,7 +102,8 @@ static struct found *add(struct dists *b, const char *name, size_t name_len, con
     return f;
 }
 
-/* Pip renames what it cannot remove to "~nnxruntime_gpu-…": no distribution any more, but a hint at a broken one. */
+/* Pip renames what it cannot remove to "~nnxruntime_gpu-…": no distribution any more, but a hint at
+ * a broken one. */
 static bool left_over(struct dists *b, const char *site, const char *name)
 {
     if (name[0] != '~' && name[0] != '-')
@@ -101,18 +112,21 @@ static bool left_over(struct dists *b, const char *site, const char *name)
     return true;
 }
 
-static void add_dist_info(struct dists *b, const char *site, const char *name, size_t stem, size_t order)
+static void add_dist_info(struct dists *b, const char *site, const char *name, size_t stem,
+                          size_t order)
 {
     size_t n = name_end(name, stem);
     if (left_over(b, site, name))
         return;
-    struct found *f = add(b, name, n, n < stem ? name + n + 1 : "", n < stem ? stem - n - 1 : 0, site, name, order);
+    struct found *f = add(b, name, n, n < stem ? name + n + 1 : "", n < stem ? stem - n - 1 : 0,
+                          site, name, order);
     if (!f || !matters(f->dist.name))
         return;
     /* a folder without METADATA is what a broken uninstall leaves; pip does not see it either */
     const char *metadata = path_join(&b->s->arena, f->dist.path, "METADATA");
     if (place_stat(b->s->place, metadata)->known == KNOWN_ABSENT) {
-        fact_add(b->s, KNOWN_ABSENT, fact_key(b->s, "dist.%s.metadata", f->dist.name), NULL, metadata);
+        fact_add(b->s, KNOWN_ABSENT, fact_key(b->s, "dist.%s.metadata", f->dist.name), NULL,
+                 metadata);
         b->all.n--;
         return;
     }
@@ -120,14 +134,16 @@ static void add_dist_info(struct dists *b, const char *site, const char *name, s
 }
 
 /* "foo-1.0-py3.8.egg-info" (a file or a folder), or "foo.egg-info" of a development install. */
-static void add_egg_info(struct dists *b, const char *site, const char *name, size_t stem, enum file_type type, size_t order)
+static void add_egg_info(struct dists *b, const char *site, const char *name, size_t stem,
+                         enum file_type type, size_t order)
 {
     size_t n = name_end(name, stem);
     size_t version_len = n < stem ? stem - n - 1 : 0;
     const char *py = version_len ? memmem(name + n + 1, version_len, "-py", 3) : NULL;
     if (py)
         version_len = (size_t)(py - (name + n + 1));
-    struct found *f = add(b, name, n, version_len ? name + n + 1 : "", version_len, site, name, order);
+    struct found *f =
+        add(b, name, n, version_len ? name + n + 1 : "", version_len, site, name, order);
     if (!f)
         return;
     if (type == FILE_NONE || type == FILE_LINK)
@@ -137,7 +153,8 @@ static void add_egg_info(struct dists *b, const char *site, const char *name, si
 }
 
 /* A .egg-link names the folder of a development install, where its .egg-info lies. */
-static void add_egg_link(struct dists *b, const char *site, const char *name, size_t stem, size_t order)
+static void add_egg_link(struct dists *b, const char *site, const char *name, size_t stem,
+                         size_t order)
 {
     struct snapshot *s = b->s;
     const char *dir = look_first_line(s, path_join(&s->arena, site, name));
@@ -165,7 +182,10 @@ static void add_egg(struct dists *b, const char *egg, size_t order)
 
 static void read_site(struct dists *b, const char *site, size_t order)
 {
-    static const struct { const char *end; size_t len; } ends[] = { { ".dist-info", 10 }, { ".egg-info", 9 }, { ".egg-link", 9 } };
+    static const struct {
+        const char *end;
+        size_t len;
+    } ends[] = { { ".dist-info", 10 }, { ".egg-info", 9 }, { ".egg-link", 9 } };
     const struct listing *l = place_list(b->s->place, site);
     if (str_ends(site, ".egg"))
         add_egg(b, site, order);
@@ -179,7 +199,8 @@ static void read_site(struct dists *b, const char *site, size_t order)
         if (len < 10 || (name[len - 1] != 'o' && name[len - 1] != 'k'))
             continue;
         size_t k = 0;
-        while (k < ARRAY_LEN(ends) && (len <= ends[k].len || memcmp(name + len - ends[k].len, ends[k].end, ends[k].len)))
+        while (k < ARRAY_LEN(ends) &&
+               (len <= ends[k].len || memcmp(name + len - ends[k].len, ends[k].end, ends[k].len)))
             k++;
         if (k == 0)
             add_dist_info(b, site, name, len - ends[0].len, order);
@@ -205,15 +226,17 @@ static void read_conda(struct dists *b, const char *prefix, size_t order)
         if (!version)
             continue;
         const char *build_text = arena_strndup(a, build + 1, len - 5 - (size_t)(build + 1 - name));
-        struct found *f = add(b, name, (size_t)(version - name), version + 1, (size_t)(build - version - 1), prefix,
-                              arena_printf(a, "conda-meta/%s", name), order);
+        struct found *f =
+            add(b, name, (size_t)(version - name), version + 1, (size_t)(build - version - 1),
+                prefix, arena_printf(a, "conda-meta/%s", name), order);
         if (!f)
             continue;
         f->dist.installer = "conda";
         f->dist.build = build_text;
         for (size_t k = 0; k < n_pip && matters(f->dist.name); k++) {
             struct dist *d = &b->all.at[k]->dist;
-            if (!str_eq(d->name, f->dist.name) || !d->version || !str_eq(d->version, f->dist.version))
+            if (!str_eq(d->name, f->dist.name) || !d->version ||
+                !str_eq(d->version, f->dist.version))
                 continue;
             d->build = build_text;
             if (!d->installer)

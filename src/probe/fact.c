@@ -1,6 +1,7 @@
 #include "probe/snapshot.h"
 
-const struct fact *fact_add(struct snapshot *s, enum known known, const char *key, const char *value, const char *source)
+const struct fact *fact_add(struct snapshot *s, enum known known, const char *key,
+                            const char *value, const char *source)
 {
     struct fact *f = arena_new(&s->arena, struct fact);
     f->known = known;

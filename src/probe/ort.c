@@ -1,4 +1,5 @@
-/* ONNX Runtime in a Python environment: its files, what its own Python files say (read as text), who owns it. */
+/* ONNX Runtime in a Python environment: its files, what its own Python files say (read as text),
+ * who owns it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,11 @@
 
 #define PRELOADS_MAX 64
 
-/* --- texts of Python files --------------------------------------------------------------------------- */
+/* --- texts of Python files --- */
 
 /* name = 'value' at the beginning of a line; NULL: no such line. */
-static const char *assigned(struct snapshot *s, const struct text *t, const char *name, size_t *ret_line)
+static const char *assigned(struct snapshot *s, const struct text *t, const char *name,
+                            size_t *ret_line)
 {
     size_t n = strlen(name);
     struct look_line line = { 0 };
@@ -39,8 +41,8 @@ static const char *assigned(struct snapshot *s, const struct text *t, const char
     return NULL;
 }
 
-/* _ld_preload.py: a try block of CDLL("soname") calls for CUDA, then perhaps one for TensorRT; the variable that its
- * except branch sets tells which. */
+/* _ld_preload.py: a try block of CDLL("soname") calls for CUDA, then perhaps one for TensorRT; the
+ * variable that its except branch sets tells which. */
 static void preload_read(struct snapshot *s, struct ort_install *o)
 {
     const char *file = path_join(&s->arena, o->dir, "capi/_ld_preload.py");
@@ -74,7 +76,7 @@ static void preload_read(struct snapshot *s, struct ort_install *o)
     vec_done(&block);
 }
 
-/* --- files ------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 /* The pybind module that this Python would import: its own tag, else one without a tag. */
 static int pybind_rank(const char *name, const char *python)
@@ -88,22 +90,30 @@ static int pybind_rank(const char *name, const char *python)
     if (!python)
         return 1;
     size_t n = strlen(python);
-    return tag[0] == '.' && strncmp(tag + 1, python, n) == 0 && (tag[n + 1] == '-' || tag[n + 1] == '.') ? 3 : 0;
+    return tag[0] == '.' && strncmp(tag + 1, python, n) == 0 &&
+                   (tag[n + 1] == '-' || tag[n + 1] == '.')
+             ? 3
+             : 0;
 }
 
-/* libonnxruntime.so.1.22.0 before libonnxruntime.so.1 before libonnxruntime.so, newer before older. */
+/* libonnxruntime.so.1.22.0 before libonnxruntime.so.1 before libonnxruntime.so, newer before
+ * older. */
 static bool runtime_better(const char *name, const char *than)
 {
     if (!than)
         return true;
     return strlen(name) != strlen(than) && (str_starts(name, than) || str_starts(than, name))
-               ? strlen(name) > strlen(than)
-               : pep440_compare_text(name + strlen("libonnxruntime.so"), than + strlen("libonnxruntime.so")) > 0;
+             ? strlen(name) > strlen(than)
+             : pep440_compare_text(name + strlen("libonnxruntime.so"),
+                                   than + strlen("libonnxruntime.so")) > 0;
 }
 
 void ort_files_find(struct snapshot *s, const char *dir, const char *python, struct ort_install *o)
 {
-    static const struct { const char *name; size_t slot; } providers[] = {
+    static const struct {
+        const char *name;
+        size_t slot;
+    } providers[] = {
         { "libonnxruntime_providers_shared.so", offsetof(struct ort_install, shared) },
         { "libonnxruntime_providers_cuda.so", offsetof(struct ort_install, cuda) },
         { "libonnxruntime_providers_tensorrt.so", offsetof(struct ort_install, tensorrt) },
@@ -137,32 +147,38 @@ static void code_read(struct snapshot *s, struct ort_install *o, const char *key
         return;
     const struct place_gpu_code *code = place_gpu_code(s->place, o->cuda);
     if (code->known != KNOWN_PRESENT) {
-        o->code_fact = fact_add(s, code->known, key, code->known == KNOWN_FAILED ? strerror(code->error) : NULL, o->cuda);
+        o->code_fact =
+            fact_add(s, code->known, key,
+                     code->known == KNOWN_FAILED ? strerror(code->error) : NULL, o->cuda);
         return;
     }
     o->code = code->code;
     struct str text = { 0 };
     for (size_t i = 0; i < o->code.n_arch; i++) {
         const struct gpu_arch *g = &o->code.arch[i];
-        str_addf(&text, "%s%s_%u%s", i ? " " : "", g->ptx ? "compute" : "sm", g->number, g->specific ? "a" : "");
+        str_addf(&text, "%s%s_%u%s", i ? " " : "", g->ptx ? "compute" : "sm", g->number,
+                 g->specific ? "a" : "");
     }
-    o->code_fact = fact_add(s, o->code.n_arch ? KNOWN_PRESENT : KNOWN_ABSENT, key, o->code.n_arch ? str_get(&text) : NULL,
-                            arena_printf(&s->arena, "%s, %u fatbin containers", o->cuda, o->code.containers));
+    o->code_fact =
+        fact_add(s, o->code.n_arch ? KNOWN_PRESENT : KNOWN_ABSENT, key,
+                 o->code.n_arch ? str_get(&text) : NULL,
+                 arena_printf(&s->arena, "%s, %u fatbin containers", o->cuda, o->code.containers));
     str_done(&text);
 }
 
-/* --- the installation -------------------------------------------------------------------------------- */
+/* --- the installation --- */
 
 static const char *python_tag(struct snapshot *s, const struct pyenv *env)
 {
     const char *lib = pyenv_work(env)->lib_name;
     if (!env->major)
         return NULL;
-    return arena_printf(&s->arena, "cpython-%d%d%s", env->major, env->minor, lib && str_ends(lib, "t") ? "t" : "");
+    return arena_printf(&s->arena, "cpython-%d%d%s", env->major, env->minor,
+                        lib && str_ends(lib, "t") ? "t" : "");
 }
 
-/* The folder that `import onnxruntime` takes: the first on sys.path with an __init__.py; without one anywhere, what is
- * left of an installation. */
+/* The folder that `import onnxruntime` takes: the first on sys.path with an __init__.py; without
+ * one anywhere, what is left of an installation. */
 static const char *site_find(struct snapshot *s, const struct pyenv_work *w)
 {
     struct arena *a = &s->arena;
@@ -179,28 +195,33 @@ static const char *site_find(struct snapshot *s, const struct pyenv_work *w)
     return rest;
 }
 
-void ort_build_read(struct snapshot *s, const char *capi, struct ort_install *o, const char **ret_package,
-                    const char **ret_version)
+void ort_build_read(struct snapshot *s, const char *capi, struct ort_install *o,
+                    const char **ret_package, const char **ret_version)
 {
     size_t line = 0;
-    const struct text *t = place_text(s->place, path_join(&s->arena, capi, "build_and_package_info.py"), TEXT_WHOLE);
+    const struct text *t =
+        place_text(s->place, path_join(&s->arena, capi, "build_and_package_info.py"), TEXT_WHOLE);
     *ret_package = assigned(s, t, "package_name", &line);
     *ret_version = assigned(s, t, "__version__", &line);
     o->cuda_built = assigned(s, t, "cuda_version", &line);
 }
 
-static void texts_read(struct snapshot *s, struct ort_install *o, const char **ret_build_package, const char **ret_version)
+static void texts_read(struct snapshot *s, struct ort_install *o, const char **ret_build_package,
+                       const char **ret_version)
 {
     size_t line = 0;
     ort_build_read(s, path_join(&s->arena, o->dir, "capi"), o, ret_build_package, ret_version);
-    const struct text *init = place_text(s->place, path_join(&s->arena, o->dir, "__init__.py"), TEXT_WHOLE);
+    const struct text *init =
+        place_text(s->place, path_join(&s->arena, o->dir, "__init__.py"), TEXT_WHOLE);
     if (!*ret_version)
         *ret_version = assigned(s, init, "__version__", &line);
-    o->has_preload_dlls = init->known == KNOWN_PRESENT && memmem(init->at, init->len, "def preload_dlls(", 17) != NULL;
+    o->has_preload_dlls = init->known == KNOWN_PRESENT &&
+                          memmem(init->at, init->len, "def preload_dlls(", 17) != NULL;
     preload_read(s, o);
 }
 
-static const struct ort_install *install_read(struct snapshot *s, const struct pyenv_work *w, bool deep, const char *key)
+static const struct ort_install *install_read(struct snapshot *s, const struct pyenv_work *w,
+                                              bool deep, const char *key)
 {
     const char *site = site_find(s, w);
     if (!site)
@@ -217,20 +238,27 @@ static const struct ort_install *install_read(struct snapshot *s, const struct p
     o->n_dists = owner.n_dists;
     o->package = owner.top ? owner.top->name : build_package;
     o->version = owner.top && owner.top->version ? owner.top->version : version;
-    const char *its = o->version ? arena_printf(&s->arena, "%s/capi/libonnxruntime.so.%s", o->dir, o->version) : NULL;
+    const char *its =
+        o->version ? arena_printf(&s->arena, "%s/capi/libonnxruntime.so.%s", o->dir, o->version)
+                   : NULL;
     if (o->runtime && its && place_exists(s->place, its)) /* another one may be left over */
         o->runtime = its;
-    o->ownership = fact_add(s, owner.n_dists ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "%s.ownership", key),
-                            owner.n_dists ? owner.text : NULL, owner.source);
+    o->ownership =
+        fact_add(s, owner.n_dists ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "%s.ownership", key),
+                 owner.n_dists ? owner.text : NULL, owner.source);
     ort_facts(s, o, key, owner.source);
     return o;
 }
 
 void ort_facts(struct snapshot *s, struct ort_install *o, const char *key, const char *source)
 {
-    static const char *const states[] = { [ORT_FILES_UNKNOWN] = "unknown", [ORT_FILES_ITS_OWN] = "its own",
-                                          [ORT_FILES_MIXED] = "mixed", [ORT_FILES_INCOMPLETE] = "incomplete" };
-    const struct { const char *name, *value, *source; } rows[] = {
+    static const char *const states[] = { [ORT_FILES_UNKNOWN] = "unknown",
+                                          [ORT_FILES_ITS_OWN] = "its own",
+                                          [ORT_FILES_MIXED] = "mixed",
+                                          [ORT_FILES_INCOMPLETE] = "incomplete" };
+    const struct {
+        const char *name, *value, *source;
+    } rows[] = {
         { "package", o->package, source },
         { "version", o->version, source },
         { "files", states[o->files], source },
@@ -238,16 +266,18 @@ void ort_facts(struct snapshot *s, struct ort_install *o, const char *key, const
         { "runtime", o->runtime ? path_base(o->runtime) : NULL, o->runtime ? o->runtime : o->dir },
         { "shared", o->shared ? path_base(o->shared) : NULL, o->shared ? o->shared : o->dir },
         { "cuda", o->cuda ? path_base(o->cuda) : NULL, o->cuda ? o->cuda : o->dir },
-        { "tensorrt", o->tensorrt ? path_base(o->tensorrt) : NULL, o->tensorrt ? o->tensorrt : o->dir },
+        { "tensorrt", o->tensorrt ? path_base(o->tensorrt) : NULL,
+          o->tensorrt ? o->tensorrt : o->dir },
         { "cuda_built", o->cuda_built, "build_and_package_info.py" },
         { "preload_dlls", o->has_preload_dlls ? "yes" : NULL, "__init__.py" },
     };
     fact_add(s, KNOWN_PRESENT, fact_key(s, "%s.dir", key), o->dir, o->dir);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        fact_add(s, rows[i].value ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "%s.%s", key, rows[i].name),
-                 rows[i].value, rows[i].source);
+        fact_add(s, rows[i].value ? KNOWN_PRESENT : KNOWN_ABSENT,
+                 fact_key(s, "%s.%s", key, rows[i].name), rows[i].value, rows[i].source);
     for (size_t i = 0; i < o->n_ld_preload; i++)
-        fact_add(s, KNOWN_PRESENT, fact_key(s, "%s.ld_preload.%zu", key, i), o->ld_preload[i], "_ld_preload.py");
+        fact_add(s, KNOWN_PRESENT, fact_key(s, "%s.ld_preload.%zu", key, i), o->ld_preload[i],
+                 "_ld_preload.py");
     code_read(s, o, fact_key(s, "%s.gpu_code", key));
 }
 
@@ -266,8 +296,12 @@ int probe_ort(struct snapshot *s, const struct probe_request *want, struct err *
         return target_program(s, want->program, e);
     for (size_t i = 0; i < s->envs.n; i++) {
         const struct pyenv *env = s->envs.at[i];
-        vec_push(&s->targets, (struct target){ .kind = TARGET_ENV, .env = env, .ort = env->ort, .exe = env->exe,
-                                               .given = want->python ? want->python : want->program });
+        vec_push(&s->targets,
+                 (struct target){ .kind = TARGET_ENV,
+                                  .env = env,
+                                  .ort = env->ort,
+                                  .exe = env->exe,
+                                  .given = want->python ? want->python : want->program });
     }
     return 0;
 }

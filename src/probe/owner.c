@@ -1,5 +1,6 @@
-/* Whose files lie in onnxruntime/? The CPU and the GPU wheel write the same names, and pip lets the later one win without
- * a word; only the sizes and hashes that each RECORD keeps tell them apart. */
+/* Whose files lie in onnxruntime/? The CPU and the GPU wheel write the same names, and pip lets the
+ * later one win without a word; only the sizes and hashes that each RECORD keeps tell them
+ * apart. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,29 +42,37 @@ struct claims {
     const struct dist *who[CLAIMANTS_MAX];
     size_t n_who;
     bool deep;
-    struct { VEC(struct claim); } lines;
-    struct { VEC(struct claimed); } files;
+    struct {
+        VEC(struct claim);
+    } lines;
+    struct {
+        VEC(struct claimed);
+    } files;
 };
 
 /* Files in the order in which they decide: the pybind module is what Python loads first. */
 static int weight(const char *path)
 {
-    static const char *const order[] = { "onnxruntime/capi/onnxruntime_pybind11_state", "onnxruntime/capi/libonnxruntime.so",
-                                         "onnxruntime/capi/build_and_package_info.py", "onnxruntime/__init__.py" };
+    static const char *const order[] = { "onnxruntime/capi/onnxruntime_pybind11_state",
+                                         "onnxruntime/capi/libonnxruntime.so",
+                                         "onnxruntime/capi/build_and_package_info.py",
+                                         "onnxruntime/__init__.py" };
     for (size_t i = 0; i < ARRAY_LEN(order); i++)
         if (str_starts(path, order[i]))
             return (int)i;
     return (int)ARRAY_LEN(order);
 }
 
-/* Only what is loaded or read: not the hundreds of files of onnxruntime/transformers, no byte code. */
+/* Only what is loaded or read: not the hundreds of files of onnxruntime/transformers, no byte
+ * code. */
 static bool decides(const char *path, size_t len)
 {
     static const char capi[] = "onnxruntime/capi/";
     if (len == 23 && memcmp(path, "onnxruntime/__init__.py", 23) == 0)
         return true;
     return len > sizeof capi && memcmp(path, capi, sizeof capi - 1) == 0 &&
-           !memchr(path + sizeof capi - 1, '/', len - sizeof capi + 1) && memcmp(path + len - 4, ".pyc", 4) != 0;
+           !memchr(path + sizeof capi - 1, '/', len - sizeof capi + 1) &&
+           memcmp(path + len - 4, ".pyc", 4) != 0;
 }
 
 static void record_line(struct claims *c, const struct look_line *line, size_t who)
@@ -76,10 +85,13 @@ static void record_line(struct claims *c, const struct look_line *line, size_t w
     const char *hash = comma + 1, *second = memchr(hash, ',', (size_t)(end - hash));
     if (!second)
         return;
-    struct claim claim = { .path = arena_strndup(a, line->at, (size_t)(comma - line->at)), .hash = "", .who = who };
+    struct claim claim = { .path = arena_strndup(a, line->at, (size_t)(comma - line->at)),
+                           .hash = "",
+                           .who = who };
     if (second - hash > 7 && memcmp(hash, "sha256=", 7) == 0)
         claim.hash = arena_strndup(a, hash + 7, (size_t)(second - hash - 7));
-    for (const char *p = second + 1; p < end && *p >= '0' && *p <= '9' && claim.size_bytes < UINT64_MAX / 16; p++) {
+    for (const char *p = second + 1;
+         p < end && *p >= '0' && *p <= '9' && claim.size_bytes < UINT64_MAX / 16; p++) {
         claim.size_bytes = claim.size_bytes * 10 + (uint64_t)(*p - '0');
         claim.has_size = true;
     }
@@ -138,7 +150,8 @@ static enum match claim_match(struct claims *c, const struct claimed *f, const s
         return MATCH_OTHER;
     bool differ = !claim->has_size;
     for (size_t i = 0; i < c->n_who; i++)
-        if (f->by[i] && f->by[i]->has_size && f->by[i]->size_bytes == claim->size_bytes && !str_eq(f->by[i]->hash, claim->hash))
+        if (f->by[i] && f->by[i]->has_size && f->by[i]->size_bytes == claim->size_bytes &&
+            !str_eq(f->by[i]->hash, claim->hash))
             differ = true;
     if (!differ)
         return MATCH_YES;
@@ -151,15 +164,16 @@ static enum match claim_match(struct claims *c, const struct claimed *f, const s
 
 static void file_compare(struct claims *c, struct claimed *f)
 {
-    const struct file_info *info = place_stat(c->s->place, path_join(&c->s->arena, c->site, f->path));
+    const struct file_info *info =
+        place_stat(c->s->place, path_join(&c->s->arena, c->site, f->path));
     size_t yes = 0, other = 0;
     f->size_bytes = info->size_bytes;
     for (size_t i = 0; i < c->n_who; i++) {
         if (!f->by[i])
             continue;
-        f->match[i] = info->known == KNOWN_ABSENT    ? MATCH_GONE
-                      : info->known != KNOWN_PRESENT ? MATCH_UNSURE
-                                                     : claim_match(c, f, f->by[i]);
+        f->match[i] = info->known == KNOWN_ABSENT  ? MATCH_GONE
+                    : info->known != KNOWN_PRESENT ? MATCH_UNSURE
+                                                   : claim_match(c, f, f->by[i]);
         yes += f->match[i] == MATCH_YES;
         other += f->match[i] == MATCH_OTHER;
     }
@@ -180,8 +194,8 @@ static void files_compare(struct claims *c)
         file_compare(c, &c->files.at[i]);
 }
 
-/* Whose is on top: by the first file that one claimant alone explains; when none tells, by what the build info says,
- * then by whose claims hold best. */
+/* Whose is on top: by the first file that one claimant alone explains; when none tells, by what the
+ * build info says, then by whose claims hold best. */
 static size_t top_find(const struct claims *c, const char *build_package)
 {
     for (size_t i = 0; i < c->files.n; i++)
@@ -195,7 +209,8 @@ static size_t top_find(const struct claims *c, const char *build_package)
     for (size_t k = 0; k < c->n_who; k++) {
         size_t wrong = 0;
         for (size_t i = 0; i < c->files.n; i++)
-            wrong += c->files.at[i].match[k] == MATCH_OTHER || c->files.at[i].match[k] == MATCH_GONE;
+            wrong +=
+                c->files.at[i].match[k] == MATCH_OTHER || c->files.at[i].match[k] == MATCH_GONE;
         if (wrong < best_wrong) {
             best = k;
             best_wrong = wrong;
@@ -239,7 +254,8 @@ static const char *dist_text(struct snapshot *s, const struct dist *d)
     return arena_printf(&s->arena, "%s %s", d->name, d->version ? d->version : "(version unknown)");
 }
 
-/* The reasons, in words: first what proves the top, then what is not as it should be, then what others left. */
+/* The reasons, in words: first what proves the top, then what is not as it should be, then what
+ * others left. */
 static const char *explain(struct claims *c, size_t top, const struct tally *t)
 {
     struct snapshot *s = c->s;
@@ -253,19 +269,23 @@ static const char *explain(struct claims *c, size_t top, const struct tally *t)
                  f->by[top]->has_size ? "size" : "hash", (uintmax_t)f->size_bytes);
         for (size_t k = 0; k < c->n_who; k++)
             if (f->match[k] == MATCH_OTHER)
-                str_addf(&text, ", not that of %s (%ju)", dist_text(s, c->who[k]), (uintmax_t)f->by[k]->size_bytes);
+                str_addf(&text, ", not that of %s (%ju)", dist_text(s, c->who[k]),
+                         (uintmax_t)f->by[k]->size_bytes);
         break;
     }
     if (t->foreign)
-        str_addf(&text, "; but %s is of %s", path_base(t->first_foreign->path), dist_text(s, c->who[t->foreign_who]));
+        str_addf(&text, "; but %s is of %s", path_base(t->first_foreign->path),
+                 dist_text(s, c->who[t->foreign_who]));
     if (t->gone)
         str_addf(&text, "; %zu of its files are gone: %s", t->gone, path_base(t->first_gone->path));
     if (t->changed + t->changed_text)
-        str_addf(&text, "; %zu of its files were changed: %s has %ju bytes, RECORD says %ju", t->changed + t->changed_text,
-                 path_base(t->first_changed->path), (uintmax_t)t->first_changed->size_bytes,
+        str_addf(&text, "; %zu of its files were changed: %s has %ju bytes, RECORD says %ju",
+                 t->changed + t->changed_text, path_base(t->first_changed->path),
+                 (uintmax_t)t->first_changed->size_bytes,
                  (uintmax_t)t->first_changed->by[top]->size_bytes);
     if (t->unsure)
-        str_addf(&text, "; %zu large files of equal size were not told apart (--deep does)", t->unsure);
+        str_addf(&text, "; %zu large files of equal size were not told apart (--deep does)",
+                 t->unsure);
     for (size_t i = 0; i < c->files.n; i++) {
         const struct claimed *f = &c->files.at[i];
         if (f->by[top] || !str_ends(f->path, ".so"))
@@ -292,16 +312,16 @@ static void judge(struct claims *c, const char *build_package, struct ort_owner 
     ret->top = c->who[top];
     /* conda changes run paths after RECORD was written, so its sizes prove nothing */
     bool conda = ret->top->installer && str_eq(ret->top->installer, "conda");
-    ret->files = t.foreign                            ? ORT_FILES_MIXED
-                 : t.gone                             ? ORT_FILES_INCOMPLETE
-                 : (t.changed && !conda) || t.unsure ? ORT_FILES_UNKNOWN
-                                                      : ORT_FILES_ITS_OWN;
+    ret->files = t.foreign                         ? ORT_FILES_MIXED
+               : t.gone                            ? ORT_FILES_INCOMPLETE
+               : (t.changed && !conda) || t.unsure ? ORT_FILES_UNKNOWN
+                                                   : ORT_FILES_ITS_OWN;
     ret->text = explain(c, top, &t);
     ret->source = path_join(&c->s->arena, ret->top->path, "RECORD");
 }
 
-void ort_owner_find(struct snapshot *s, const struct pyenv_work *w, const char *site, const char *build_package,
-                    bool deep, struct ort_owner *ret)
+void ort_owner_find(struct snapshot *s, const struct pyenv_work *w, const char *site,
+                    const char *build_package, bool deep, struct ort_owner *ret)
 {
     struct claims c = { .s = s, .site = site, .deep = deep };
     *ret = (struct ort_owner){ .text = "no distribution claims these files", .source = site };

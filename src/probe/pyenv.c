@@ -1,4 +1,5 @@
-/* What a pyenv shim would start: the version is chosen as `pyenv which` does, without running it. */
+/* What a pyenv shim would start: the version is chosen as `pyenv which` does, without running
+ * it. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -21,7 +22,8 @@ static const char *version_file_read(struct snapshot *s, const char *file)
     while (look_next_line(t, &line) && versions.n < 64) {
         const char *text = look_trim(s, line.at, line.len > 1024 ? 1024 : line.len);
         size_t n = strcspn(text, " \t");
-        if (n == 0 || text[0] == '#' || memchr(text, '/', n) || (n == 2 && text[0] == '.' && text[1] == '.'))
+        if (n == 0 || text[0] == '#' || memchr(text, '/', n) ||
+            (n == 2 && text[0] == '.' && text[1] == '.'))
             continue;
         vec_push(&versions, arena_strndup(&s->arena, text, n));
     }
@@ -86,7 +88,8 @@ static const char *system_python(struct snapshot *s, const char *shims, const ch
     const char *path = place_getenv(s->place, "PATH");
     while (path && *path) {
         size_t n = strcspn(path, ":");
-        const char *dir = path_clean(&s->arena, place_absolute(s->place, n ? arena_strndup(&s->arena, path, n) : "."));
+        const char *dir = path_clean(
+            &s->arena, place_absolute(s->place, n ? arena_strndup(&s->arena, path, n) : "."));
         const char *file = path_join(&s->arena, dir, program);
         const struct file_info *info = place_stat(s->place, file);
         if (!str_eq(dir, shims) && info->type == FILE_REGULAR && (info->mode & 0111))
@@ -124,6 +127,7 @@ const char *pyenv_shim(struct snapshot *s, const char *shim, const char **ret_wh
             return file;
         }
     }
-    *ret_why = arena_printf(a, "a pyenv shim, and the version named by %s is not installed", origin);
+    *ret_why =
+        arena_printf(a, "a pyenv shim, and the version named by %s is not installed", origin);
     return NULL;
 }

@@ -1,4 +1,5 @@
-/* One environment, read from its interpreter's place in the file system, pyvenv.cfg and folder names. */
+/* One environment, read from its interpreter's place in the file system, pyvenv.cfg and folder
+ * names. */
 #include "probe/pyfind.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@ static bool is_file(struct snapshot *s, const char *path)
     return place_stat(s->place, path)->type == FILE_REGULAR;
 }
 
-/* "python3.11" and "python3.13t" are versions; "python3", "python3-config" and "python3.11-dbg" are not. */
+/* "python3.11" and "python3.13t" are versions; "python3", "python3-config" and "python3.11-dbg" are
+ * not. */
 static bool version_of_name(const char *name, int *ret_major, int *ret_minor)
 {
     if (!str_starts(name, "python") || name[6] < '2' || name[6] > '9' || name[7] != '.')
@@ -95,7 +97,8 @@ static const char *version_from_lib(struct snapshot *s, struct pyenv_work *w, co
                 continue;
             const char *dir = join(s, lib, l->at[i].name);
             if (major * 1000 + minor < w->env.major * 1000 + w->env.minor ||
-                !(is_file(s, join(s, dir, "os.py")) || place_is_dir(s->place, join(s, dir, "site-packages"))))
+                !(is_file(s, join(s, dir, "os.py")) ||
+                  place_is_dir(s->place, join(s, dir, "site-packages"))))
                 continue;
             best = l->at[i].name;
             w->env.major = major;
@@ -153,8 +156,9 @@ static void stdlib_find(struct snapshot *s, struct pyenv_work *w)
     if (!w->lib_name)
         return;
     if (home && *home) {
-        w->stdlib_prefix = path_clean(&s->arena,
-                                      place_absolute(s->place, arena_strndup(&s->arena, home, strcspn(home, ":"))));
+        w->stdlib_prefix = path_clean(
+            &s->arena,
+            place_absolute(s->place, arena_strndup(&s->arena, home, strcspn(home, ":"))));
         return;
     }
     if (w->cfg_home)
@@ -176,8 +180,8 @@ static bool looks_like_one(struct snapshot *s, const struct pyenv_work *w)
 {
     if (w->cfg || w->stdlib_prefix || w->env.kind == ENV_CONDA)
         return true;
-    return w->lib_name && (place_is_dir(s->place, arena_printf(&s->arena, "%s/lib/%s/site-packages", w->env.prefix,
-                                                               w->lib_name)) ||
+    return w->lib_name && (place_is_dir(s->place, arena_printf(&s->arena, "%s/lib/%s/site-packages",
+                                                               w->env.prefix, w->lib_name)) ||
                            (w->env.exe && str_starts(path_base(w->env.exe), "python")));
 }
 
@@ -187,7 +191,8 @@ bool pyfind_is_script(struct snapshot *s, const char *file)
     return t->known == KNOWN_PRESENT && t->len >= 2 && t->at[0] == '#' && t->at[1] == '!';
 }
 
-struct pyenv_work *pyfind_open(struct snapshot *s, const char *python, const char *prefix, const char *why)
+struct pyenv_work *pyfind_open(struct snapshot *s, const char *python, const char *prefix,
+                               const char *why)
 {
     struct arena *a = &s->arena;
     struct pyenv_work *w = arena_new(a, struct pyenv_work);
@@ -200,17 +205,22 @@ struct pyenv_work *pyfind_open(struct snapshot *s, const char *python, const cha
     for (size_t i = 0; i < ARRAY_LEN(cfgs) && !w->cfg; i++)
         if (is_file(s, cfgs[i]))
             cfg_read(s, w, cfgs[i]);
-    w->env.prefix = w->cfg ? above : prefix ? prefix : prefix_of(s, w->env.exe ? w->env.exe : python);
+    w->env.prefix = w->cfg ? above
+                  : prefix ? prefix
+                           : prefix_of(s, w->env.exe ? w->env.exe : python);
     version_find(s, w);
     stdlib_find(s, w);
     if (w->cfg) {
         w->env.kind = ENV_VENV;
-        w->env.base_prefix = w->stdlib_prefix ? w->stdlib_prefix : w->cfg_home ? path_dir(a, w->cfg_home) : NULL;
+        w->env.base_prefix = w->stdlib_prefix ? w->stdlib_prefix
+                           : w->cfg_home      ? path_dir(a, w->cfg_home)
+                                              : NULL;
     } else {
         if (w->stdlib_prefix)
             w->env.prefix = w->stdlib_prefix;
         w->env.base_prefix = w->env.prefix;
-        w->env.kind = place_is_dir(s->place, join(s, w->env.prefix, "conda-meta")) ? ENV_CONDA : ENV_SYSTEM;
+        w->env.kind =
+            place_is_dir(s->place, join(s, w->env.prefix, "conda-meta")) ? ENV_CONDA : ENV_SYSTEM;
     }
     return looks_like_one(s, w) ? w : NULL;
 }

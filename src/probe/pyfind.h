@@ -4,9 +4,11 @@
 
 #include "probe/python.h"
 
-/* The environment of an interpreter; python is an absolute path as the user would type it. It need not exist when
- * prefix is given (a tree that was copied without it). NULL: nothing there looks like an environment. */
-struct pyenv_work *pyfind_open(struct snapshot *s, const char *python, const char *prefix, const char *why);
+/* The environment of an interpreter; python is an absolute path as the user would type it. It need
+ * not exist when prefix is given (a tree that was copied without it). NULL: nothing there looks
+ * like an environment. */
+struct pyenv_work *pyfind_open(struct snapshot *s, const char *python, const char *prefix,
+                               const char *why);
 /* The environment of a folder: its bin/python, or what it holds without one. NULL: it is none. */
 struct pyenv_work *pyfind_folder(struct snapshot *s, const char *dir, const char *why);
 /* Is this file an interpreter (or a link to one) rather than a script? */

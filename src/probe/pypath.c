@@ -1,5 +1,6 @@
-/* sys.path as an interpreter would build it: the first entries as CPython's getpath does, the rest as site.py.
- * What Debian and Fedora patch into site.py is told apart by where their packages lie. */
+/* sys.path as an interpreter would build it: the first entries as CPython's getpath does, the rest
+ * as site.py. What Debian and Fedora patch into site.py is told apart by where their packages
+ * lie. */
 #include <string.h>
 
 #include "base/path.h"
@@ -17,7 +18,9 @@ struct pypath {
     struct names path;
     struct names sites;
     struct names done; /* site folders whose .pth files were read */
-    struct { VEC(struct pth_note); } notes;
+    struct {
+        VEC(struct pth_note);
+    } notes;
     bool debian, fedora, user_site;
 };
 
@@ -45,7 +48,8 @@ static const char *path_absolute(struct snapshot *s, const char *path)
     return path_clean(&s->arena, place_absolute(s->place, path));
 }
 
-static void pth_line(struct pypath *b, const char *dir, const char *file, const struct look_line *line)
+static void pth_line(struct pypath *b, const char *dir, const char *file,
+                     const struct look_line *line)
 {
     struct snapshot *s = b->s;
     size_t len = line->len;
@@ -53,13 +57,15 @@ static void pth_line(struct pypath *b, const char *dir, const char *file, const 
         len--;
     if (len == 0 || line->at[0] == '#' || memchr(line->at, '\0', len))
         return;
-    if (line->len > 7 && memcmp(line->at, "import", 6) == 0 && (line->at[6] == ' ' || line->at[6] == '\t')) {
+    if (line->len > 7 && memcmp(line->at, "import", 6) == 0 &&
+        (line->at[6] == ' ' || line->at[6] == '\t')) {
         if (b->notes.n < PTH_NOTES_MAX)
             vec_push(&b->notes, (struct pth_note){ look_source(s, file, line->number),
                                                    look_trim(s, line->at, len > 200 ? 200 : len) });
         return;
     }
-    const char *entry = path_clean(&s->arena, path_join(&s->arena, dir, arena_strndup(&s->arena, line->at, len)));
+    const char *entry =
+        path_clean(&s->arena, path_join(&s->arena, dir, arena_strndup(&s->arena, line->at, len)));
     if (!names_has(&b->path, entry) && place_exists(s->place, entry))
         path_add(b, entry, true);
 }
@@ -157,9 +163,11 @@ static void first_entries(struct pypath *b)
     }
     if (!w->stdlib_prefix)
         return;
-    const char *lib = arena_printf(&s->arena, "%s/%s", str_eq(w->stdlib_prefix, "/") ? "" : w->stdlib_prefix, w->platlib);
+    const char *lib = arena_printf(
+        &s->arena, "%s/%s", str_eq(w->stdlib_prefix, "/") ? "" : w->stdlib_prefix, w->platlib);
     const char *t = str_ends(w->lib_name, "t") ? "t" : "";
-    path_add(b, arena_printf(&s->arena, "%s/python%d%d%s.zip", lib, w->env.major, w->env.minor, t), false);
+    path_add(b, arena_printf(&s->arena, "%s/python%d%d%s.zip", lib, w->env.major, w->env.minor, t),
+             false);
     path_add(b, arena_printf(&s->arena, "%s/%s", lib, w->lib_name), false);
     path_add(b, arena_printf(&s->arena, "%s/%s/lib-dynload", lib, w->lib_name), false);
 }

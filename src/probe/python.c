@@ -1,5 +1,5 @@
-/* Which Python environments there are: the one named, the active one, those of the working folder, those on PATH;
- * below a root folder those in the usual places. */
+/* Which Python environments there are: the one named, the active one, those of the working folder,
+ * those on PATH; below a root folder those in the usual places. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +13,39 @@
 #define LEVELS_MAX 64
 #define ENVS_MAX 64
 
-/* Where trees and images keep environments; a trailing slash-star stands for every folder inside. */
+/* Where trees and images keep environments; a trailing slash-star stands for every folder
+ * inside. */
 static const char *const usual_folders[] = {
-    "/opt/venv", "/venv", "/.venv", "/app/.venv", "/app/venv", "/workspace/.venv", "/workspace/venv",
-    "/code/.venv", "/srv/venv", "/usr/src/app/.venv", "/root/.venv", "/root/venv",
-    "/opt/conda", "/opt/miniconda3", "/opt/miniforge3", "/opt/mambaforge", "/root/miniconda3", "/root/anaconda3",
-    "/usr/local/*", "/opt/*", "/opt/conda/envs/*", "/opt/venvs/*", "/root/miniconda3/envs/*", "/root/.virtualenvs/*",
-    "/root/.cache/pypoetry/virtualenvs/*", "/root/.pyenv/versions/*", "/root/.local/share/uv/python/*",
+    "/opt/venv",
+    "/venv",
+    "/.venv",
+    "/app/.venv",
+    "/app/venv",
+    "/workspace/.venv",
+    "/workspace/venv",
+    "/code/.venv",
+    "/srv/venv",
+    "/usr/src/app/.venv",
+    "/root/.venv",
+    "/root/venv",
+    "/opt/conda",
+    "/opt/miniconda3",
+    "/opt/miniforge3",
+    "/opt/mambaforge",
+    "/root/miniconda3",
+    "/root/anaconda3",
+    "/usr/local/*",
+    "/opt/*",
+    "/opt/conda/envs/*",
+    "/opt/venvs/*",
+    "/root/miniconda3/envs/*",
+    "/root/.virtualenvs/*",
+    "/root/.cache/pypoetry/virtualenvs/*",
+    "/root/.pyenv/versions/*",
+    "/root/.local/share/uv/python/*",
 };
-static const char *const usual_interpreters[] = { "/usr/local/bin/python3", "/usr/bin/python3", "/usr/local/bin/python",
-                                                  "/usr/bin/python" };
+static const char *const usual_interpreters[] = { "/usr/local/bin/python3", "/usr/bin/python3",
+                                                  "/usr/local/bin/python", "/usr/bin/python" };
 /* Folders of a project, beside or above the working folder. */
 static const char *const project_folders[] = { ".venv", "venv", ".pixi/envs/default" };
 
@@ -33,12 +56,17 @@ const char *fact_key(struct snapshot *s, const char *fmt, ...)
     char key[512];
     int n = vsnprintf(key, sizeof key, fmt, args);
     va_end(args);
-    return arena_strndup(&s->arena, key, n < 0 ? 0 : (size_t)n < sizeof key ? (size_t)n : sizeof key - 1);
+    return arena_strndup(&s->arena, key,
+                         n < 0                    ? 0
+                         : (size_t)n < sizeof key ? (size_t)n
+                                                  : sizeof key - 1);
 }
 
 struct search {
     struct snapshot *s;
-    struct { VEC(struct pyenv_work *); } found;
+    struct {
+        VEC(struct pyenv_work *);
+    } found;
     struct names prefixes; /* real paths of what was found */
 };
 
@@ -80,7 +108,8 @@ const char *program_find(struct snapshot *s, const char *name)
     return NULL;
 }
 
-/* An interpreter, perhaps through a pyenv shim. why is told on; NULL with a fact: a script that we cannot follow. */
+/* An interpreter, perhaps through a pyenv shim. why is told on; NULL with a fact: a script that we
+ * cannot follow. */
 static struct pyenv_work *open_interpreter(struct snapshot *s, const char *file, const char *why)
 {
     if (!pyfind_is_script(s, file))
@@ -102,7 +131,8 @@ static void search_path(struct search *f)
         const char *file = program_find(f->s, names[i]);
         if (!file)
             continue;
-        struct pyenv_work *w = open_interpreter(f->s, file, arena_printf(&f->s->arena, "%s on PATH", names[i]));
+        struct pyenv_work *w =
+            open_interpreter(f->s, file, arena_printf(&f->s->arena, "%s on PATH", names[i]));
         if (w && w->env.major == 2)
             continue;
         keep(f, w);
@@ -132,7 +162,8 @@ static void search_project(struct search *f)
         for (size_t i = 0; i < ARRAY_LEN(project_folders); i++) {
             const char *folder = path_join(a, dir, project_folders[i]);
             if (place_is_dir(f->s->place, folder))
-                keep(f, pyfind_folder(f->s, folder, arena_printf(a, "%s in %s", project_folders[i], dir)));
+                keep(f, pyfind_folder(f->s, folder,
+                                      arena_printf(a, "%s in %s", project_folders[i], dir)));
         }
         if (str_eq(dir, "/"))
             return;
@@ -196,7 +227,8 @@ bool place_is_tree(struct snapshot *s)
 {
     /* a snapshot does not say of what kind of place it was; only search_root lists this folder */
     return place_kind(s->place) == PLACE_ROOT ||
-           (place_kind(s->place) == PLACE_SNAPSHOT && place_list(s->place, "/opt/venvs")->known != KNOWN_NOT_LOOKED);
+           (place_kind(s->place) == PLACE_SNAPSHOT &&
+            place_list(s->place, "/opt/venvs")->known != KNOWN_NOT_LOOKED);
 }
 
 /* Whatever its name, an interpreter is an ELF file that is called python or needs its library. */
@@ -206,7 +238,8 @@ static bool is_interpreter(struct snapshot *s, const char *file)
     const struct elf *elf = real ? place_elf(s->place, real)->elf : NULL;
     if (!real || pyfind_is_script(s, file))
         return true; /* missing, or a shim: seen to later */
-    if (!elf || (elf->problem != ELF_FINE && elf->problem != ELF_EXECUTABLE && elf->problem != ELF_PIE))
+    if (!elf ||
+        (elf->problem != ELF_FINE && elf->problem != ELF_EXECUTABLE && elf->problem != ELF_PIE))
         return false;
     for (size_t i = 0; i < elf->n_needed; i++)
         if (str_starts(path_base(elf->needed[i]), "libpython"))
@@ -232,8 +265,11 @@ static int search_named(struct search *f, const char *given, struct err *e)
         return err_set(e, ERR_READ, "cannot look at '%s': %s", path, strerror(info->error));
     bool link = place_lstat(s->place, path)->known == KNOWN_PRESENT;
     if (info->known != KNOWN_PRESENT && !link)
-        return err_set(e, ERR_NOT_FOUND, "no Python environment at '%s': no such file or folder; name an environment's "
-                                         "folder or an interpreter", given);
+        return err_set(
+            e, ERR_NOT_FOUND,
+            "no Python environment at '%s': no such file or folder; name an environment's "
+            "folder or an interpreter",
+            given);
     struct pyenv_work *w = NULL;
     if (info->type == FILE_DIR) {
         w = pyfind_folder(s, path, "--python");
@@ -244,12 +280,15 @@ static int search_named(struct search *f, const char *given, struct err *e)
         }
         if (!w && str_eq(path_base(path_clean(a, path)), "bin"))
             w = pyfind_folder(s, path_dir(a, path_clean(a, path)), "--python");
-    } else if ((info->type == FILE_REGULAR || (info->known == KNOWN_ABSENT && link)) && is_interpreter(s, path)) {
+    } else if ((info->type == FILE_REGULAR || (info->known == KNOWN_ABSENT && link)) &&
+               is_interpreter(s, path)) {
         w = open_interpreter(s, path, "--python");
     }
     if (!w)
-        return err_set(e, ERR_NOT_FOUND, "no Python environment at '%s': neither an interpreter nor a folder with "
-                                         "bin/python, pyvenv.cfg or conda-meta", given);
+        return err_set(e, ERR_NOT_FOUND,
+                       "no Python environment at '%s': neither an interpreter nor a folder with "
+                       "bin/python, pyvenv.cfg or conda-meta",
+                       given);
     keep(f, w);
     return 0;
 }
@@ -294,7 +333,8 @@ static const char *word_of_line(struct snapshot *s, const struct look_line *line
     const char *open = eq;
     while (open && open < end && *open != '\'' && *open != '"')
         open++;
-    const char *close = open && open < end ? memchr(open + 1, *open, (size_t)(end - open - 1)) : NULL;
+    const char *close =
+        open && open < end ? memchr(open + 1, *open, (size_t)(end - open - 1)) : NULL;
     return close ? look_trim(s, open + 1, (size_t)(close - open - 1)) : NULL;
 }
 
@@ -349,16 +389,21 @@ static void installer_find(struct snapshot *s, struct pyenv_work *w, size_t numb
     } else if (by) {
         source = path_join(&s->arena, ort->path, "INSTALLER");
     }
-    fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.installer", number), w->env.installer, source);
+    fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.installer", number), w->env.installer,
+             source);
     if (!pip)
         fact_add(s, KNOWN_ABSENT, fact_key(s, "python.%zu.dist.pip", number), NULL, w->env.prefix);
 }
 
 static void env_facts(struct snapshot *s, const struct pyenv_work *w, size_t number)
 {
-    static const char *const kinds[] = { [ENV_VENV] = "venv", [ENV_CONDA] = "conda", [ENV_SYSTEM] = "system" };
+    static const char *const kinds[] = {
+        [ENV_VENV] = "venv", [ENV_CONDA] = "conda", [ENV_SYSTEM] = "system"
+    };
     const struct pyenv *env = &w->env;
-    const struct { const char *name, *value, *source; } rows[] = {
+    const struct {
+        const char *name, *value, *source;
+    } rows[] = {
         { "prefix", env->prefix, env->why },
         { "kind", kinds[env->kind], w->cfg ? w->cfg : env->prefix },
         { "base_prefix", env->base_prefix, w->cfg ? w->cfg : env->python },
@@ -366,22 +411,26 @@ static void env_facts(struct snapshot *s, const struct pyenv_work *w, size_t num
         { "exe", env->exe, env->python },
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        fact_add(s, rows[i].value ? KNOWN_PRESENT : KNOWN_ABSENT, fact_key(s, "python.%zu.%s", number, rows[i].name),
-                 rows[i].value, rows[i].source);
-    fact_add(s, env->major ? KNOWN_PRESENT : KNOWN_FAILED, fact_key(s, "python.%zu.version", number),
-             env->major ? arena_printf(&s->arena, "%d.%d", env->major, env->minor) : "no file or folder name tells it",
+        fact_add(s, rows[i].value ? KNOWN_PRESENT : KNOWN_ABSENT,
+                 fact_key(s, "python.%zu.%s", number, rows[i].name), rows[i].value, rows[i].source);
+    fact_add(s, env->major ? KNOWN_PRESENT : KNOWN_FAILED,
+             fact_key(s, "python.%zu.version", number),
+             env->major ? arena_printf(&s->arena, "%d.%d", env->major, env->minor)
+                        : "no file or folder name tells it",
              w->version_source ? w->version_source : env->prefix);
     for (size_t i = 0; i < env->n_sys_path; i++)
-        fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.sys_path.%zu", number, i), env->sys_path[i], "getpath and site");
+        fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.sys_path.%zu", number, i),
+                 env->sys_path[i], "getpath and site");
     for (size_t i = 0; i < w->n_notes; i++)
-        fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.pth_code.%zu", number, i), w->notes[i].text,
-                 w->notes[i].source);
+        fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.pth_code.%zu", number, i),
+                 w->notes[i].text, w->notes[i].source);
     for (size_t i = 0; i < env->n_nvidia_dirs; i++)
-        fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.nvidia_dir.%zu", number, i), env->nvidia_dirs[i],
-                 env->nvidia_dirs[i]);
+        fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.nvidia_dir.%zu", number, i),
+                 env->nvidia_dirs[i], env->nvidia_dirs[i]);
 }
 
-/* Chosen by the user, then those that have an onnxruntime, then the others; each group in the order found. */
+/* Chosen by the user, then those that have an onnxruntime, then the others; each group in the order
+ * found. */
 static void order(struct search *f)
 {
     struct snapshot *s = f->s;
@@ -412,7 +461,8 @@ int probe_python(struct snapshot *s, const struct probe_request *want, struct er
         else if (may_run(s, "/usr/bin/python3"))
             keep(&f, pyfind_open(s, "/usr/bin/python3", NULL, "/usr/bin/python3"));
         if (f.found.n == 0)
-            fact_add(s, KNOWN_ABSENT, "python", NULL, "VIRTUAL_ENV, CONDA_PREFIX, .venv, PATH, /usr/bin/python3");
+            fact_add(s, KNOWN_ABSENT, "python", NULL,
+                     "VIRTUAL_ENV, CONDA_PREFIX, .venv, PATH, /usr/bin/python3");
     }
     for (size_t i = 0; i < f.found.n; i++)
         pypath_build(s, f.found.at[i]);
@@ -424,7 +474,8 @@ int probe_python(struct snapshot *s, const struct probe_request *want, struct er
         dists_read(s, w);
         for (size_t k = 0; k < w->env.n_dists; k++)
             fact_add(s, KNOWN_PRESENT, fact_key(s, "python.%zu.dist.%s", i, w->env.dists[k]->name),
-                     w->env.dists[k]->version ? w->env.dists[k]->version : "version unknown", w->env.dists[k]->path);
+                     w->env.dists[k]->version ? w->env.dists[k]->version : "version unknown",
+                     w->env.dists[k]->path);
         torch_read(s, w, i);
         installer_find(s, w, i);
     }

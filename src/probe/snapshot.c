@@ -1,7 +1,7 @@
 #include "probe/snapshot.h"
 
-
-int snapshot_take(struct place *p, const struct probe_request *want, struct snapshot *ret, struct err *e)
+int snapshot_take(struct place *p, const struct probe_request *want, struct snapshot *ret,
+                  struct err *e)
 {
     *ret = (struct snapshot){ .place = p };
     probe_machine(ret);

@@ -12,9 +12,15 @@
 /* Where programs keep libraries, beside themselves. */
 static const char *const beside[] = { "", "lib", "../lib", "../lib64" };
 /* What the loader searches by itself; its cache is left to load/. */
-static const char *const defaults[] = { "/usr/local/lib", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-                                        "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64",
-                                        "/lib", "/usr/lib" };
+static const char *const defaults[] = { "/usr/local/lib",
+                                        "/lib/x86_64-linux-gnu",
+                                        "/usr/lib/x86_64-linux-gnu",
+                                        "/lib/aarch64-linux-gnu",
+                                        "/usr/lib/aarch64-linux-gnu",
+                                        "/lib64",
+                                        "/usr/lib64",
+                                        "/lib",
+                                        "/usr/lib" };
 
 static bool is_runtime(const char *name)
 {
@@ -26,7 +32,7 @@ static bool is_provider(const char *name)
     return str_starts(name, "libonnxruntime_providers_") && str_ends(name, ".so");
 }
 
-/* --- version ----------------------------------------------------------------------------------------- */
+/* --- version --- */
 
 /* libonnxruntime.so.1.22.0 by its real name, else by the version it defines (VERS_1.22.0). */
 static const char *runtime_version(struct snapshot *s, const char *file, const char **ret_source)
@@ -39,7 +45,8 @@ static const char *runtime_version(struct snapshot *s, const char *file, const c
     const struct place_elf *elf = place_elf(s->place, file);
     for (size_t i = 0; elf->elf && i < elf->elf->n_verdef; i++)
         if (str_starts(elf->elf->verdef[i], "VERS_")) {
-            *ret_source = arena_printf(&s->arena, "version node %s of %s", elf->elf->verdef[i], file);
+            *ret_source =
+                arena_printf(&s->arena, "version node %s of %s", elf->elf->verdef[i], file);
             return elf->elf->verdef[i] + strlen("VERS_");
         }
     return NULL;
@@ -58,7 +65,8 @@ static void around_read(struct snapshot *s, struct ort_install *o)
         o->version = look_first_line(s, number);
 }
 
-static struct ort_install *install_of_folder(struct snapshot *s, const char *dir, const char *runtime, const char *key)
+static struct ort_install *install_of_folder(struct snapshot *s, const char *dir,
+                                             const char *runtime, const char *key)
 {
     struct ort_install *o = arena_new(&s->arena, struct ort_install);
     const char *source = dir;
@@ -73,7 +81,8 @@ static struct ort_install *install_of_folder(struct snapshot *s, const char *dir
     return o;
 }
 
-/* --- --library --------------------------------------------------------------------------------------- */
+/* --- --library
+ * --------------------------------------------------------------------------------------- */
 
 static int elf_wanted(struct snapshot *s, const char *file, const char *what, struct err *e)
 {
@@ -82,12 +91,15 @@ static int elf_wanted(struct snapshot *s, const char *file, const char *what, st
         return err_set(e, ERR_READ, "cannot read '%s': %s", file, strerror(elf->error));
     if (elf->known != KNOWN_PRESENT)
         return err_set(e, ERR_NOT_FOUND, "no such file: '%s'", file);
-    if (elf->elf->problem == ELF_FINE || elf->elf->problem == ELF_EXECUTABLE || elf->elf->problem == ELF_PIE)
+    if (elf->elf->problem == ELF_FINE || elf->elf->problem == ELF_EXECUTABLE ||
+        elf->elf->problem == ELF_PIE)
         return 0;
-    return err_set(e, ERR_FORMAT, "'%s' is no %s: %s", file, what, elf_problem_text(elf->elf->problem));
+    return err_set(e, ERR_FORMAT, "'%s' is no %s: %s", file, what,
+                   elf_problem_text(elf->elf->problem));
 }
 
-/* The file itself, or for a folder the runtime in it or in its lib/. NULL with e filled: nothing to look at. */
+/* The file itself, or for a folder the runtime in it or in its lib/. NULL with e filled: nothing to
+ * look at. */
 static const char *library_file(struct snapshot *s, const char *given, struct err *e)
 {
     const char *file = path_clean(&s->arena, place_absolute(s->place, given));
@@ -129,11 +141,13 @@ int target_library(struct snapshot *s, const char *given, struct err *e)
     const char *real = place_realpath(s->place, file);
     const char *dir = path_dir(&s->arena, real ? real : file);
     const char *runtime = is_provider(path_base(file)) ? NULL : file;
-    vec_push(&s->targets, (struct target){ .kind = TARGET_LIBRARY, .ort = install_of_folder(s, dir, runtime, "library"), .given = given });
+    vec_push(&s->targets, (struct target){ .kind = TARGET_LIBRARY,
+                                           .ort = install_of_folder(s, dir, runtime, "library"),
+                                           .given = given });
     return 0;
 }
 
-/* --- PROGRAM ----------------------------------------------------------------------------------------- */
+/* --- PROGRAM --- */
 
 static bool is_python(const char *name)
 {
@@ -209,7 +223,8 @@ static const char *runtime_in(struct snapshot *s, const char *dir, const char *n
 }
 
 /* The ONNX Runtime that the program links: searched as the loader would, without its cache. */
-static const char *linked(struct snapshot *s, const char *exe, const struct elf *elf, const char **ret_needed)
+static const char *linked(struct snapshot *s, const char *exe, const struct elf *elf,
+                          const char **ret_needed)
 {
     struct folders f = { .s = s, .origin = path_dir(&s->arena, exe) };
     const char *needed = NULL, *found = NULL;
@@ -220,7 +235,9 @@ static const char *linked(struct snapshot *s, const char *exe, const struct elf 
     if (!needed)
         return NULL;
     if (strchr(needed, '/'))
-        return place_exists(s->place, place_absolute(s->place, needed)) ? place_absolute(s->place, needed) : NULL;
+        return place_exists(s->place, place_absolute(s->place, needed))
+                 ? place_absolute(s->place, needed)
+                 : NULL;
     if (elf->rpath && !elf->runpath)
         folders_split(&f, elf->rpath, ":");
     folders_split(&f, place_getenv(s->place, "LD_LIBRARY_PATH"), ":;");
@@ -234,14 +251,17 @@ static const char *linked(struct snapshot *s, const char *exe, const struct elf 
     return found;
 }
 
-/* One that it opens itself: named by ORT_DYLIB_PATH, or lying beside it; or built in, with the providers beside it. */
+/* One that it opens itself: named by ORT_DYLIB_PATH, or lying beside it; or built in, with the
+ * providers beside it. */
 static const char *shipped(struct snapshot *s, const char *exe, const char **ret_dir)
 {
     const char *named = place_getenv(s->place, "ORT_DYLIB_PATH");
-    if (named && *named && place_stat(s->place, place_absolute(s->place, named))->type == FILE_REGULAR)
+    if (named && *named &&
+        place_stat(s->place, place_absolute(s->place, named))->type == FILE_REGULAR)
         return path_clean(&s->arena, place_absolute(s->place, named));
     for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
-        const char *dir = path_clean(&s->arena, path_join(&s->arena, path_dir(&s->arena, exe), beside[i]));
+        const char *dir =
+            path_clean(&s->arena, path_join(&s->arena, path_dir(&s->arena, exe), beside[i]));
         struct ort_install o = { 0 };
         ort_files_find(s, dir, NULL, &o);
         if (o.runtime)
@@ -265,8 +285,10 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
     if (!info || info->known == KNOWN_ABSENT)
         return err_set(e, ERR_NOT_FOUND, "no such program: '%s'", program);
     if (info->known == KNOWN_PRESENT && info->type != FILE_REGULAR)
-        return err_set(e, ERR_FORMAT, "'%s' is no program: it is no regular file; a folder is named with --root or --python",
-                       program);
+        return err_set(
+            e, ERR_FORMAT,
+            "'%s' is no program: it is no regular file; a folder is named with --root or --python",
+            program);
     int r = elf_wanted(s, file, "program", e);
     if (r < 0)
         return r;
@@ -281,7 +303,8 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
     struct target t = { .kind = TARGET_PROGRAM, .exe = exe, .given = program };
     if (runtime) {
         const char *real = place_realpath(s->place, runtime);
-        t.ort = install_of_folder(s, path_dir(&s->arena, real ? real : runtime), runtime, "program");
+        t.ort =
+            install_of_folder(s, path_dir(&s->arena, real ? real : runtime), runtime, "program");
     } else if (dir) {
         t.ort = install_of_folder(s, dir, NULL, "program");
     } else {

@@ -18,9 +18,11 @@
 
 /* Every interpreter that may be there; globs are opened by the shell. */
 static const char list_pythons[] =
-    "for p in \"$HOME\"/.pyenv/versions/3.*/bin/python3 \"$HOME\"/.local/share/uv/python/*/bin/python3 /opt/*/bin/python3"
+    "for p in \"$HOME\"/.pyenv/versions/3.*/bin/python3 "
+    "\"$HOME\"/.local/share/uv/python/*/bin/python3 /opt/*/bin/python3"
     " /usr/local/bin/python3 /usr/bin/python3; do"
-    " test -x \"$p\" && \"$p\" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null && echo \"$p\"; done";
+    " test -x \"$p\" && \"$p\" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null"
+    " && echo \"$p\"; done";
 
 static char *output_of(const char *command)
 {
@@ -48,7 +50,8 @@ static char *vary(const char *fmt, const char *a, const char *b)
 /* Python's own answer; the first entry (the folder of -c) is not asked for. */
 static char *path_of_python(const char *python)
 {
-    char *command = vary("'%P' -c 'import sys; print(\"\\n\".join(sys.path[1:]))' 2>/dev/null", python, "");
+    char *command =
+        vary("'%P' -c 'import sys; print(\"\\n\".join(sys.path[1:]))' 2>/dev/null", python, "");
     char *text = output_of(command);
     free(command);
     return text;
@@ -84,7 +87,11 @@ static void compare(const char *python, const char *what)
     free(predicted);
 }
 
-/* Environments are made by a shell line, %P the interpreter and %D a fresh folder; then %D/v/bin/python is asked. */
+/* "python3.11", as the folders below lib/ are called */
+#define PYTHON_LIB "$('%P' -c 'import sys; print(\"python%d.%d\" % sys.version_info[:2])')"
+
+/* Environments are made by a shell line, %P the interpreter and %D a fresh folder; then
+ * %D/v/bin/python is asked. */
 static const struct {
     const char *name, *make, *python;
     const char *variable[3], *value[3];
@@ -92,32 +99,64 @@ static const struct {
     { "as installed", NULL, "%P", { NULL }, { NULL } },
     { "PYTHONPATH", "mkdir %D/a", "%P", { "PYTHONPATH" }, { "%D/a:%D/none:%D/a/../a::relative" } },
     { "PYTHONPATH, empty end", NULL, "%P", { "PYTHONPATH" }, { "%D/a:" } },
-    { "user site", "mkdir -p %D/u/lib/$('%P' -c 'import sys; print(\"python%d.%d\" % sys.version_info[:2])')/site-packages", "%P",
-      { "PYTHONUSERBASE" }, { "%D/u" } },
-    { "no user site", "mkdir -p %D/u/lib/$('%P' -c 'import sys; print(\"python%d.%d\" % sys.version_info[:2])')/site-packages", "%P",
-      { "PYTHONUSERBASE", "PYTHONNOUSERSITE" }, { "%D/u", "1" } },
+    { "user site",
+      "mkdir -p %D/u/lib/" PYTHON_LIB "/site-packages",
+      "%P",
+      { "PYTHONUSERBASE" },
+      { "%D/u" } },
+    { "no user site",
+      "mkdir -p %D/u/lib/" PYTHON_LIB "/site-packages",
+      "%P",
+      { "PYTHONUSERBASE", "PYTHONNOUSERSITE" },
+      { "%D/u", "1" } },
     { "user site by HOME",
-      "mkdir -p %D/h/.local/lib/$('%P' -c 'import sys; print(\"python%d.%d\" % sys.version_info[:2])')/site-packages", "%P",
-      { "HOME" }, { "%D/h" } },
+      "mkdir -p %D/h/.local/lib/" PYTHON_LIB "/site-packages",
+      "%P",
+      { "HOME" },
+      { "%D/h" } },
     { "venv", "'%P' -m venv --without-pip %D/v", "%D/v/bin/python", { NULL }, { NULL } },
-    { "venv by another name", "'%P' -m venv --without-pip %D/v && ln -s %D/v %D/w", "%D/w/bin/python3", { NULL }, { NULL } },
-    { "venv of copies", "'%P' -m venv --copies --without-pip %D/v", "%D/v/bin/python", { NULL }, { NULL } },
+    { "venv by another name",
+      "'%P' -m venv --without-pip %D/v && ln -s %D/v %D/w",
+      "%D/w/bin/python3",
+      { NULL },
+      { NULL } },
+    { "venv of copies",
+      "'%P' -m venv --copies --without-pip %D/v",
+      "%D/v/bin/python",
+      { NULL },
+      { NULL } },
     { "venv with the system's packages and a user site",
       "'%P' -m venv --system-site-packages --without-pip %D/v && "
-      "mkdir -p %D/u/lib/$('%P' -c 'import sys; print(\"python%d.%d\" % sys.version_info[:2])')/site-packages",
-      "%D/v/bin/python", { "PYTHONUSERBASE" }, { "%D/u" } },
+      "mkdir -p %D/u/lib/" PYTHON_LIB "/site-packages",
+      "%D/v/bin/python",
+      { "PYTHONUSERBASE" },
+      { "%D/u" } },
     { "venv with .pth files",
       "'%P' -m venv --without-pip %D/v && cd %D/v/lib/*/site-packages && mkdir sub %D/out extra && "
       "printf '# x\\n\\nsub\\nmissing\\n%D/out  \\n../../../nowhere\\n./sub/../sub\\n' > b.pth && "
-      "printf 'import os\\nextra\\r\\n%D/out/' > a.pth && printf 'import sys; sys.path\\n%D' > c.pth && "
+      "printf 'import os\\nextra\\r\\n%D/out/' > a.pth && printf 'import sys; sys.path\\n%D' > "
+      "c.pth && "
       "printf 'sub' > d.txt && touch file && printf 'file\\n\\t\\n' > e.pth && mkdir f.pth",
-      "%D/v/bin/python", { NULL }, { NULL } },
-    { "venv of a venv", "'%P' -m venv --without-pip %D/o && %D/o/bin/python -m venv --without-pip %D/v", "%D/v/bin/python",
-      { NULL }, { NULL } },
+      "%D/v/bin/python",
+      { NULL },
+      { NULL } },
+    { "venv of a venv",
+      "'%P' -m venv --without-pip %D/o && %D/o/bin/python -m venv --without-pip %D/v",
+      "%D/v/bin/python",
+      { NULL },
+      { NULL } },
     { "pyvenv.cfg without a word on system packages",
-      "'%P' -m venv --without-pip %D/v && sed -i /include/d %D/v/pyvenv.cfg", "%D/v/bin/python", { NULL }, { NULL } },
-    { "uv", "UV_NO_CONFIG=1 \"$(command -v uv || echo ${XDG_CACHE_HOME:-$HOME/.cache}/ortfit/tools/uv/bin/uv)\" venv -q --offline "
-            "--python '%P' %D/v 2>/dev/null", "%D/v/bin/python", { NULL }, { NULL } },
+      "'%P' -m venv --without-pip %D/v && sed -i /include/d %D/v/pyvenv.cfg",
+      "%D/v/bin/python",
+      { NULL },
+      { NULL } },
+    { "uv",
+      "UV_NO_CONFIG=1 \"$(command -v uv || echo ${XDG_CACHE_HOME:-$HOME/.cache}/ortfit/tools/uv/bin/uv)\" "
+      "venv -q --offline "
+      "--python '%P' %D/v 2>/dev/null",
+      "%D/v/bin/python",
+      { NULL },
+      { NULL } },
 };
 
 static void one_way(const char *python, size_t way)
@@ -154,7 +193,8 @@ static void one_way(const char *python, size_t way)
 static void test_against_python(void **state)
 {
     (void)state;
-    const char *fast = getenv("ORTFIT_TEST_PYTHONS"); /* one line a interpreter, instead of those found */
+    const char *fast =
+        getenv("ORTFIT_TEST_PYTHONS"); /* one line a interpreter, instead of those found */
     char *pythons = fast ? strdup(fast) : output_of(list_pythons);
     for (char *at = pythons, *end; *at; at = end) {
         end = strchr(at, '\n');
@@ -175,8 +215,8 @@ static void test_against_python(void **state)
 
 int main(void)
 {
-    static const char *const clear[] = { "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONPLATLIBDIR",
-                                         "VIRTUAL_ENV" };
+    static const char *const clear[] = { "PYTHONPATH",       "PYTHONHOME",       "PYTHONUSERBASE",
+                                         "PYTHONNOUSERSITE", "PYTHONPLATLIBDIR", "VIRTUAL_ENV" };
     for (size_t i = 0; i < ARRAY_LEN(clear); i++)
         unsetenv(clear[i]);
     setenv("PYTHONDONTWRITEBYTECODE", "1", 1);

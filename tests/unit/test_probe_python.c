@@ -27,7 +27,8 @@ struct seen {
     int r;
 };
 
-static void see_with(struct seen *seen, const char *dir, const struct probe_request *want, const char *name, const char *value)
+static void see_with(struct seen *seen, const char *dir, const struct probe_request *want,
+                     const char *name, const char *value)
 {
     memset(seen, 0, sizeof *seen);
     assert_int_equal(place_open_root(dir, &seen->place, &seen->e), 0);
@@ -68,7 +69,8 @@ static void file_of_size(const char *dir, const char *name, size_t n, char fill)
 
 static void venv(const char *dir)
 {
-    tree_file(dir, "opt/venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11.2\n");
+    tree_file(dir, "opt/venv/pyvenv.cfg",
+              "home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11.2\n");
     tree_dir(dir, SITE);
 }
 
@@ -76,7 +78,9 @@ static void dist(const char *dir, const char *site, const char *info, const char
 {
     char name[512];
     snprintf(name, sizeof name, "%s%s/METADATA", site, info);
-    tree_file(dir, name, "Metadata-Version: 2.1\nRequires-Dist: numpy>=1.21\nRequires-Dist: flatbuffers\n\nbody\n");
+    tree_file(
+        dir, name,
+        "Metadata-Version: 2.1\nRequires-Dist: numpy>=1.21\nRequires-Dist: flatbuffers\n\nbody\n");
     snprintf(name, sizeof name, "%s%s/INSTALLER", site, info);
     tree_file(dir, name, "pip\n");
     if (!record)
@@ -85,7 +89,7 @@ static void dist(const char *dir, const char *site, const char *info, const char
     tree_file(dir, name, record);
 }
 
-/* --- environments ------------------------------------------------------------------------------------ */
+/* --- environments --- */
 
 static void test_root_search(void **state)
 {
@@ -100,7 +104,8 @@ static void test_root_search(void **state)
     tree_file(dir, "usr/local/bin/python3.12", "\177ELF");
     assert_int_equal(chmod(tree_path(dir, "usr/local/bin/python3.12"), 0755), 0);
     tree_file(dir, "usr/local/lib/python3.12/os.py", "");
-    tree_file(dir, "usr/local/lib/python3.12/site-packages/onnxruntime/__init__.py", "__version__ = \"1.19.2\"\n");
+    tree_file(dir, "usr/local/lib/python3.12/site-packages/onnxruntime/__init__.py",
+              "__version__ = \"1.19.2\"\n");
     struct seen seen;
     struct probe_request want = { 0 };
     see(&seen, dir, &want);
@@ -148,12 +153,15 @@ static void test_active_first(void **state)
 static void test_pyenv_shim(void **state)
 {
     (void)state;
-    static const struct { const char *local, *global, *variable, *expect; } rows[] = {
+    static const struct {
+        const char *local, *global, *variable, *expect;
+    } rows[] = {
         { NULL, "3.11\n", NULL, "/p/versions/3.11.10" },
         { "# comment\n\n 3.9.1 \n", "3.11\n", NULL, "/p/versions/3.9.1" },
         { "3.9.1\n", NULL, "3.11.7", "/p/versions/3.11.7" },
         { "4.0\n3.9.1\n", NULL, NULL, "/p/versions/3.9.1" },
-        { "../../opt\n", NULL, NULL, "/usr" }, /* not followed out of versions/: as if it named nothing */
+        { "../../opt\n", NULL, NULL,
+          "/usr" }, /* not followed out of versions/: as if it named nothing */
         { "system\n", NULL, NULL, "/usr" },
         { "4.0\n", NULL, NULL, NULL },
     };
@@ -164,7 +172,8 @@ static void test_pyenv_shim(void **state)
             char name[128];
             snprintf(name, sizeof name, "p/versions/%s/bin/python3", versions[k]);
             tree_file(dir, name, "\177ELF");
-            snprintf(name, sizeof name, "p/versions/%s/lib/python3.%d/os.py", versions[k], k ? 11 : 9);
+            snprintf(name, sizeof name, "p/versions/%s/lib/python3.%d/os.py", versions[k],
+                     k ? 11 : 9);
             tree_file(dir, name, "");
         }
         tree_file(dir, "p/shims/python3", "#!/usr/bin/env bash\nexec pyenv exec\n");
@@ -204,7 +213,10 @@ static void test_named_errors(void **state)
     tree_dir(dir, "empty");
     assert_int_equal(mkfifo(tree_path(dir, "fifo"), 0666), 0);
     tree_link(dir, "loop", "loop");
-    const struct { struct probe_request want; int r; } rows[] = {
+    const struct {
+        struct probe_request want;
+        int r;
+    } rows[] = {
         { { .python = "/none" }, -ERR_NOT_FOUND },
         { { .python = "/empty" }, -ERR_NOT_FOUND },
         { { .python = "/notes.txt" }, -ERR_NOT_FOUND },
@@ -237,7 +249,7 @@ static void test_named_errors(void **state)
     tree_remove(dir);
 }
 
-/* --- distributions ----------------------------------------------------------------------------------- */
+/* --- distributions --- */
 
 static void test_dists(void **state)
 {
@@ -251,16 +263,21 @@ static void test_dists(void **state)
     tree_file(dir, SITE "old-2.0-py3.11.egg-info", "Name: old\n");
     tree_file(dir, SITE "dev.egg-info/PKG-INFO", "Version: 3\n");
     tree_file(dir, SITE "torch.egg-info/PKG-INFO", "Name: torch\nVersion: 2.9.0a0\n\n");
-    tree_dir(dir, SITE "onnxruntime_gpu-1.0.dist-info"); /* no METADATA: what a broken uninstall leaves */
+    tree_dir(dir, SITE
+             "onnxruntime_gpu-1.0.dist-info"); /* no METADATA: what a broken uninstall leaves */
     tree_file(dir, SITE "linked-pkg.egg-link", "/src/linked\n.");
     tree_file(dir, "src/linked/linked_pkg.egg-info/PKG-INFO", "Version: 9\n");
-    tree_file(dir, SITE "nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA", "Requires-Dist: nvidia-cublas-cu12\n");
+    tree_file(dir, SITE "nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA",
+              "Requires-Dist: nvidia-cublas-cu12\n");
     tree_file(dir, SITE "nvidia_cudnn_cu12-9.1.0.70.dist-info/INSTALLER", "uv");
     struct seen seen;
     struct probe_request want = { .python = "/opt/venv" };
     see_with(&seen, dir, &want, "PYTHONPATH", "/opt/first");
     assert_int_equal(seen.r, 0);
-    static const struct { const char *name, *version, *installer; size_t requires; } rows[] = {
+    static const struct {
+        const char *name, *version, *installer;
+        size_t requires;
+    } rows[] = {
         { "dev", NULL, NULL, 0 },
         { "foo-bar-baz", "1.0.post1", NULL, 0 },
         { "linked-pkg", NULL, NULL, 0 },
@@ -274,8 +291,10 @@ static void test_dists(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct dist *d = env->dists[i];
         assert_string_equal(d->name, rows[i].name);
-        assert_true(d->version ? rows[i].version && str_eq(d->version, rows[i].version) : !rows[i].version);
-        assert_true(d->installer ? rows[i].installer && str_eq(d->installer, rows[i].installer) : !rows[i].installer);
+        assert_true(d->version ? rows[i].version && str_eq(d->version, rows[i].version)
+                               : !rows[i].version);
+        assert_true(d->installer ? rows[i].installer && str_eq(d->installer, rows[i].installer)
+                                 : !rows[i].installer);
         assert_int_equal(d->n_requires, rows[i].requires);
     }
     assert_string_equal(env->numpy->site, "/opt/first");
@@ -299,7 +318,8 @@ static void test_conda(void **state)
     tree_file(dir, "opt/conda/conda-meta/history", "");
     tree_file(dir, CONDA "onnxruntime-1.22.0.dist-info/METADATA", "Name: onnxruntime\n");
     tree_file(dir, CONDA "onnxruntime-1.22.0.dist-info/INSTALLER", "conda\n");
-    tree_file(dir, CONDA "onnxruntime-1.22.0.dist-info/RECORD", "onnxruntime/capi/libonnxruntime_providers_cuda.so,,9\n");
+    tree_file(dir, CONDA "onnxruntime-1.22.0.dist-info/RECORD",
+              "onnxruntime/capi/libonnxruntime_providers_cuda.so,,9\n");
     tree_file(dir, CONDA CUDA, "changed by conda");
     tree_file(dir, CONDA "onnxruntime/__init__.py", "");
     struct seen seen;
@@ -326,8 +346,9 @@ static void test_torch_and_folders(void **state)
     (void)state;
     char *dir = tree_new();
     venv(dir);
-    tree_file(dir, SITE "torch/version.py", "from typing import Optional\n\n__all__ = ['cuda']\n__version__ = '2.8.0+cu128'\n"
-                                            "debug = False\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n");
+    tree_file(dir, SITE "torch/version.py",
+              "from typing import Optional\n\n__all__ = ['cuda']\n__version__ = '2.8.0+cu128'\n"
+              "debug = False\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n");
     dist(dir, SITE, "torch-2.8.0.dist-info", NULL);
     tree_dir(dir, SITE "nvidia/cudnn/lib");
     tree_dir(dir, SITE "nvidia/cublas/include");
@@ -340,14 +361,16 @@ static void test_torch_and_folders(void **state)
     const struct pyenv *env = seen.s.envs.at[0];
     assert_string_equal(env->torch_cuda, "12.8");
     assert_string_equal(env->torch_dir, "/" SITE "torch");
-    assert_string_equal(fact_of(&seen, "python.0.torch_cuda")->source, "/" SITE "torch/version.py:6");
+    assert_string_equal(fact_of(&seen, "python.0.torch_cuda")->source,
+                        "/" SITE "torch/version.py:6");
     assert_int_equal(env->n_nvidia_dirs, 2);
     assert_string_equal(env->nvidia_dirs[0], "/opt/first/nvidia/cu13/lib");
     assert_string_equal(env->nvidia_dirs[1], "/" SITE "nvidia/cudnn/lib");
     assert_string_equal(env->tensorrt_dir, "/" SITE "tensorrt_libs");
     assert_null(env->ort);
     unsee(&seen);
-    tree_file(dir, SITE "torch/version.py", "__version__ = '2.8.0+cpu'\ncuda: Optional[str] = None\n");
+    tree_file(dir, SITE "torch/version.py",
+              "__version__ = '2.8.0+cpu'\ncuda: Optional[str] = None\n");
     see(&seen, dir, &want);
     assert_null(seen.s.envs.at[0]->torch_cuda);
     assert_int_equal(fact_of(&seen, "python.0.torch_cuda")->known, KNOWN_ABSENT);
@@ -358,7 +381,11 @@ static void test_torch_and_folders(void **state)
 static void test_installer(void **state)
 {
     (void)state;
-    static const struct { const char *cfg, *installer; bool pip; const char *expect; } rows[] = {
+    static const struct {
+        const char *cfg, *installer;
+        bool pip;
+        const char *expect;
+    } rows[] = {
         { "version = 3.11.2\n", "pip", true, "pip" },
         { "version = 3.11.2\n", "uv", true, "uv" },
         { "version_info = 3.11.2\nuv = 0.9.1\n", NULL, false, "uv" },
@@ -385,14 +412,16 @@ static void test_installer(void **state)
     }
 }
 
-/* --- ONNX Runtime ------------------------------------------------------------------------------------ */
+/* --- ONNX Runtime --- */
 
-static const char record_cpu[] = PYBIND ",sha256=AAAA,100\nonnxruntime/capi/libonnxruntime.so.1.31.1,sha256=BBBB,60\n"
-                                 "onnxruntime/capi/libonnxruntime_providers_shared.so,sha256=CCCC,10\n"
-                                 "onnxruntime/__init__.py,sha256=DDDD,\nonnxruntime/transformers/x.py,sha256=x,99\n";
-static const char record_gpu[] = PYBIND ",sha256=aaaa,120\nonnxruntime/capi/libonnxruntime.so.1.31.1,sha256=bbbb,70\n" CUDA
-                                        ",sha256=eeee,500\nonnxruntime/capi/libonnxruntime_providers_shared.so,sha256=CCCC,10\n"
-                                        "onnxruntime/__init__.py,sha256=DDDD,\n";
+static const char record_cpu[] =
+    PYBIND ",sha256=AAAA,100\nonnxruntime/capi/libonnxruntime.so.1.31.1,sha256=BBBB,60\n"
+           "onnxruntime/capi/libonnxruntime_providers_shared.so,sha256=CCCC,10\n"
+           "onnxruntime/__init__.py,sha256=DDDD,\nonnxruntime/transformers/x.py,sha256=x,99\n";
+static const char record_gpu[] =
+    PYBIND ",sha256=aaaa,120\nonnxruntime/capi/libonnxruntime.so.1.31.1,sha256=bbbb,70\n" CUDA
+           ",sha256=eeee,500\nonnxruntime/capi/libonnxruntime_providers_shared.so,sha256=CCCC,10\n"
+           "onnxruntime/__init__.py,sha256=DDDD,\n";
 
 static void test_ownership(void **state)
 {
@@ -405,18 +434,22 @@ static void test_ownership(void **state)
         enum ort_files files;
         const char *says;
     } rows[] = {
-        { "CPU alone", true, false, 100, 60, 0, "onnxruntime", ORT_FILES_ITS_OWN, "onnxruntime 1.31.1" },
-        { "GPU alone", false, true, 120, 70, 500, "onnxruntime-gpu", ORT_FILES_ITS_OWN, "onnxruntime-gpu 1.31.1" },
+        { "CPU alone", true, false, 100, 60, 0, "onnxruntime", ORT_FILES_ITS_OWN,
+          "onnxruntime 1.31.1" },
+        { "GPU alone", false, true, 120, 70, 500, "onnxruntime-gpu", ORT_FILES_ITS_OWN,
+          "onnxruntime-gpu 1.31.1" },
         { "CPU over GPU", true, true, 100, 60, 500, "onnxruntime", ORT_FILES_ITS_OWN,
           "libonnxruntime_providers_cuda.so is of onnxruntime-gpu 1.31.1 alone" },
         { "GPU over CPU", true, true, 120, 70, 500, "onnxruntime-gpu", ORT_FILES_ITS_OWN,
           "(120 bytes), not that of onnxruntime 1.31.1 (100)" },
         { "half of each", true, true, 120, 60, 500, "onnxruntime-gpu", ORT_FILES_MIXED,
           "but libonnxruntime.so.1.31.1 is of onnxruntime 1.31.1" },
-        { "the other half", true, true, 100, 70, 500, "onnxruntime", ORT_FILES_MIXED, "is of onnxruntime-gpu" },
-        { "CPU uninstalled after GPU", false, true, 0, 0, 500, "onnxruntime-gpu", ORT_FILES_INCOMPLETE,
-          "2 of its files are gone: onnxruntime_pybind11_state" },
-        { "stripped by hand", false, true, 90, 70, 500, "onnxruntime-gpu", ORT_FILES_UNKNOWN, "has 90 bytes, RECORD says 120" },
+        { "the other half", true, true, 100, 70, 500, "onnxruntime", ORT_FILES_MIXED,
+          "is of onnxruntime-gpu" },
+        { "CPU uninstalled after GPU", false, true, 0, 0, 500, "onnxruntime-gpu",
+          ORT_FILES_INCOMPLETE, "2 of its files are gone: onnxruntime_pybind11_state" },
+        { "stripped by hand", false, true, 90, 70, 500, "onnxruntime-gpu", ORT_FILES_UNKNOWN,
+          "has 90 bytes, RECORD says 120" },
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char *dir = tree_new();
@@ -430,7 +463,8 @@ static void test_ownership(void **state)
         if (rows[i].pybind)
             file_of_size(dir, SITE PYBIND, rows[i].pybind, 'p');
         if (rows[i].runtime)
-            file_of_size(dir, SITE "onnxruntime/capi/libonnxruntime.so.1.31.1", rows[i].runtime, 'r');
+            file_of_size(dir, SITE "onnxruntime/capi/libonnxruntime.so.1.31.1", rows[i].runtime,
+                         'r');
         if (rows[i].cuda)
             file_of_size(dir, SITE CUDA, rows[i].cuda, 'c');
         struct seen seen;
@@ -438,8 +472,10 @@ static void test_ownership(void **state)
         see(&seen, dir, &want);
         const struct ort_install *o = seen.s.targets.at[0].ort;
         assert_non_null(o);
-        if (!str_eq(o->package, rows[i].package) || o->files != rows[i].files || !strstr(o->ownership->value, rows[i].says))
-            fail_msg("%s: package %s, files %d, %s", rows[i].name, o->package, o->files, o->ownership->value);
+        if (!str_eq(o->package, rows[i].package) || o->files != rows[i].files ||
+            !strstr(o->ownership->value, rows[i].says))
+            fail_msg("%s: package %s, files %d, %s", rows[i].name, o->package, o->files,
+                     o->ownership->value);
         assert_int_equal(o->n_dists, rows[i].cpu + rows[i].gpu);
         assert_true((o->cuda != NULL) == (rows[i].cuda > 0));
         assert_true((o->pybind != NULL) == (rows[i].pybind > 0));
@@ -454,8 +490,11 @@ static void test_ownership_by_hash(void **state)
 {
     (void)state;
     /* SHA-256 of "a\n" and of "b\n" */
-    static const char a[] = "h0KPxSKAPTEGXnvOPPA_5HUJZjHl4Hu9eg_eYMTPJcc", b[] = "AmOCmYm2_ZVPcrqvL8ZLwuLwHWktTecphuqAj26ZgT8";
-    static const struct { const char *text, *package; } rows[] = { { "a\n", "onnxruntime" }, { "b\n", "ort-nightly-gpu" } };
+    static const char a[] = "h0KPxSKAPTEGXnvOPPA_5HUJZjHl4Hu9eg_eYMTPJcc",
+                      b[] = "AmOCmYm2_ZVPcrqvL8ZLwuLwHWktTecphuqAj26ZgT8";
+    static const struct {
+        const char *text, *package;
+    } rows[] = { { "a\n", "onnxruntime" }, { "b\n", "ort-nightly-gpu" } };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char *dir = tree_new(), record[256];
         venv(dir);
@@ -479,16 +518,21 @@ static void test_texts(void **state)
     (void)state;
     char *dir = tree_new();
     venv(dir);
-    tree_file(dir, SITE "onnxruntime/__init__.py", "x = 1\n__version__ = \"1.15.1\"\ndef preload_dlls(cuda=True):\n    pass\n");
+    tree_file(dir, SITE "onnxruntime/__init__.py",
+              "x = 1\n__version__ = \"1.15.1\"\ndef preload_dlls(cuda=True):\n    pass\n");
     tree_file(dir, SITE "onnxruntime/capi/build_and_package_info.py",
               "package_name = 'onnxruntime-gpu'\n__version__ = '1.15.9'\ncuda_version = '11.8'\n");
-    tree_file(dir, SITE "onnxruntime/capi/_ld_preload.py",
-              "# CDLL(\"libno.so\")\nfrom ctypes import CDLL, RTLD_GLOBAL\ntry:\n"
-              "    _a = CDLL(\"libcublasLt.so.11\", mode=RTLD_GLOBAL)\n    _b = CDLL('libcudnn.so.8', mode=RTLD_GLOBAL)\n"
-              "except OSError:\n    import os\n    os.environ[\"ORT_CUDA_UNAVAILABLE\"] = \"1\"\ntry:\n"
-              "    _c = CDLL(\"libnvinfer.so.8\", mode=RTLD_GLOBAL)\nexcept OSError:\n"
-              "    os.environ[\"ORT_TENSORRT_UNAVAILABLE\"] = \"1\"\n");
-    tree_file(dir, SITE "onnxruntime/capi/onnxruntime_pybind11_state.cpython-310-x86_64-linux-gnu.so", "x");
+    tree_file(
+        dir, SITE "onnxruntime/capi/_ld_preload.py",
+        "# CDLL(\"libno.so\")\nfrom ctypes import CDLL, RTLD_GLOBAL\ntry:\n"
+        "    _a = CDLL(\"libcublasLt.so.11\", mode=RTLD_GLOBAL)\n"
+        "    _b = CDLL('libcudnn.so.8', mode=RTLD_GLOBAL)\n"
+        "except OSError:\n    import os\n    os.environ[\"ORT_CUDA_UNAVAILABLE\"] = \"1\"\ntry:\n"
+        "    _c = CDLL(\"libnvinfer.so.8\", mode=RTLD_GLOBAL)\nexcept OSError:\n"
+        "    os.environ[\"ORT_TENSORRT_UNAVAILABLE\"] = \"1\"\n");
+    tree_file(dir,
+              SITE "onnxruntime/capi/onnxruntime_pybind11_state.cpython-310-x86_64-linux-gnu.so",
+              "x");
     tree_file(dir, SITE PYBIND, "x");
     struct seen seen;
     struct probe_request want = { .python = "/opt/venv" };
@@ -509,7 +553,8 @@ static void test_texts(void **state)
     tree_remove(dir);
 }
 
-/* What should be files are pipes, folders and loops: nothing hangs, nothing is taken for something. */
+/* What should be files are pipes, folders and loops: nothing hangs, nothing is taken for something.
+ */
 static void test_hostile(void **state)
 {
     (void)state;
@@ -525,9 +570,11 @@ static void test_hostile(void **state)
     tree_file(dir, SITE ".dist-info", "");
     dist(dir, SITE, "onnxruntime_gpu-1.31.1.dist-info", NULL);
     tree_dir(dir, SITE "onnxruntime_gpu-1.31.1.dist-info/RECORD");
-    assert_int_equal(mkfifo(tree_path(dir, SITE "onnxruntime_gpu-1.31.1.dist-info/INSTALLER.x"), 0666), 0);
+    assert_int_equal(
+        mkfifo(tree_path(dir, SITE "onnxruntime_gpu-1.31.1.dist-info/INSTALLER.x"), 0666), 0);
     dist(dir, SITE, "onnxruntime-1.0.dist-info",
-         "onnxruntime/capi/../../../x,sha256=,5\nonnxruntime/capi/,,\nonnxruntime/capi/y\nonnxruntime/capi/z,sha256=!,"
+         "onnxruntime/capi/../../../x,sha256=,5\nonnxruntime/capi/,,\nonnxruntime/capi/y\n"
+         "onnxruntime/capi/z,sha256=!,"
          "99999999999999999999999999\nonnxruntime/capi/w,,\n,,,\n");
     tree_dir(dir, SITE "numpy-1.dist-info");
     tree_link(dir, SITE "numpy-1.dist-info/METADATA", "/dev/zero");
@@ -549,7 +596,7 @@ static void test_hostile(void **state)
     tree_remove(dir);
 }
 
-/* --- without Python ---------------------------------------------------------------------------------- */
+/* --- without Python --- */
 
 static bool build(const char *dir, const char *line)
 {
@@ -565,26 +612,37 @@ static void test_library_and_program(void **state)
     char *dir = tree_new();
     tree_file(dir, "v", "VERS_1.22.0 { global: OrtGetApiBase; local: *; };\n");
     tree_file(dir, "o.c", "int OrtGetApiBase(void); int OrtGetApiBase(void) { return 0; }\n");
-    tree_file(dir, "p.c", "int OrtGetApiBase(void); void _start(void); void _start(void) { OrtGetApiBase(); }\n");
+    tree_file(
+        dir, "p.c",
+        "int OrtGetApiBase(void); void _start(void); void _start(void) { OrtGetApiBase(); }\n");
     tree_file(dir, "q.c", "void _start(void); void _start(void) {}\n");
-    if (!build(dir, "mkdir -p opt/ort/lib app/bin app/lib own && ${CC:-cc} -shared -nostdlib -fPIC -o opt/ort/lib/libonnxruntime.so.1 "
-                    "-Wl,-soname,libonnxruntime.so.1 -Wl,--version-script=v o.c && cp opt/ort/lib/libonnxruntime.so.1 app/lib/ && "
+    if (!build(dir, "mkdir -p opt/ort/lib app/bin app/lib own && ${CC:-cc} -shared -nostdlib -fPIC "
+                    "-o opt/ort/lib/libonnxruntime.so.1 "
+                    "-Wl,-soname,libonnxruntime.so.1 -Wl,--version-script=v o.c && "
+                    "cp opt/ort/lib/libonnxruntime.so.1 app/lib/ && "
                     "ln -s libonnxruntime.so.1 opt/ort/lib/libonnxruntime.so && "
-                    "${CC:-cc} -nostdlib -fPIE -pie -o app/bin/p p.c app/lib/libonnxruntime.so.1 -Wl,-rpath,'$ORIGIN/../lib' && "
+                    "${CC:-cc} -nostdlib -fPIE -pie -o app/bin/p p.c app/lib/libonnxruntime.so.1 "
+                    "-Wl,-rpath,'$ORIGIN/../lib' && "
                     "${CC:-cc} -nostdlib -fPIE -pie -o own/p p.c app/lib/libonnxruntime.so.1 && "
-                    "${CC:-cc} -nostdlib -fPIE -pie -o own/q q.c && touch opt/ort/lib/libonnxruntime_providers_cuda.so"))
+                    "${CC:-cc} -nostdlib -fPIE -pie -o own/q q.c && "
+                    "touch opt/ort/lib/libonnxruntime_providers_cuda.so"))
         skip();
     tree_file(dir, "opt/ort/VERSION_NUMBER", "1.99.0\n");
-    static const struct { const char *library, *program, *variable, *value, *dir; bool cuda; } rows[] = {
+    static const struct {
+        const char *library, *program, *variable, *value, *dir;
+        bool cuda;
+    } rows[] = {
         { "/opt/ort/lib/libonnxruntime.so.1", NULL, NULL, NULL, "/opt/ort/lib", true },
         { "/opt/ort/lib/libonnxruntime.so", NULL, NULL, NULL, "/opt/ort/lib", true },
         { "/opt/ort", NULL, NULL, NULL, "/opt/ort/lib", true },
         { NULL, "/app/bin/p", NULL, NULL, "/app/lib", false },
         { NULL, "p", "PATH", "/none:/app/bin", "/app/lib", false },
-        { NULL, "/app/bin/p", "LD_LIBRARY_PATH", "/none;/opt/ort/lib", "/opt/ort/lib", true }, /* before the RUNPATH */
+        { NULL, "/app/bin/p", "LD_LIBRARY_PATH", "/none;/opt/ort/lib", "/opt/ort/lib",
+          true }, /* before the RUNPATH */
         { NULL, "/own/p", NULL, NULL, NULL, false },
         { NULL, "/own/q", NULL, NULL, NULL, false },
-        { NULL, "/own/q", "ORT_DYLIB_PATH", "/opt/ort/lib/libonnxruntime.so", "/opt/ort/lib", true },
+        { NULL, "/own/q", "ORT_DYLIB_PATH", "/opt/ort/lib/libonnxruntime.so", "/opt/ort/lib",
+          true },
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct seen seen;
@@ -596,7 +654,8 @@ static void test_library_and_program(void **state)
         assert_int_equal(t->kind, rows[i].library ? TARGET_LIBRARY : TARGET_PROGRAM);
         if (!rows[i].dir) {
             assert_null(t->ort);
-        } else if (!t->ort || !str_eq(t->ort->dir, rows[i].dir) || (t->ort->cuda != NULL) != rows[i].cuda) {
+        } else if (!t->ort || !str_eq(t->ort->dir, rows[i].dir) ||
+                   (t->ort->cuda != NULL) != rows[i].cuda) {
             fail_msg("row %zu: %s", i, t->ort ? t->ort->dir : "none");
         } else {
             assert_string_equal(t->ort->version, "1.22.0");
@@ -610,7 +669,8 @@ static void test_library_and_program(void **state)
 static void test_program_is_python(void **state)
 {
     (void)state;
-    static const char *const programs[] = { "/opt/venv/bin/tool", "/opt/venv/bin/python", "/opt/venv/bin/other" };
+    static const char *const programs[] = { "/opt/venv/bin/tool", "/opt/venv/bin/python",
+                                            "/opt/venv/bin/other" };
     char *dir = tree_new();
     venv(dir);
     tree_file(dir, "opt/venv/bin/tool", "#!/opt/venv/bin/python -s\nimport x\n");
