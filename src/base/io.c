@@ -76,12 +76,14 @@ int io_lines(int fd, uint64_t size_bytes, size_t first, size_t max_bytes,
         size_t ask = step < room ? step : room;
         if (ask > left)
             ask = left;
-        ssize_t r = ask > 0 ? read_some(fd, buf + held, ask) : 0;
+        char beyond;
+        ssize_t r = ask > 0 ? read_some(fd, buf + held, ask) : read_some(fd, &beyond, 1);
         if (r < 0)
             return -errno;
-        size_t got = (size_t)r;
+        size_t got = ask > 0 ? (size_t)r : 0;
         total += got;
         bool end = at_end(size_bytes, total, ask, got);
+        *ret_cut = *ret_cut || (ask == 0 && r > 0);
         held += got;
         size_t from = 0;
         if (skipping) {
@@ -95,7 +97,7 @@ int io_lines(int fd, uint64_t size_bytes, size_t first, size_t max_bytes,
         held -= from + used;
         memmove(buf, buf + from + used, held);
         if (end || held == LINE_MAX_BYTES) {
-            *ret_cut = *ret_cut || !end || (ask == 0 && left == 0);
+            *ret_cut = *ret_cut || !end;
             if (held > 0 && !take(ctx, buf, held))
                 return 0;
             if (end)

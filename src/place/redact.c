@@ -38,7 +38,7 @@ static bool ordinary(const char *name)
         "proc", "sys", "run", "mnt", "media", "data", "local", "share", "site", "packages", "default", "test", "tests",
         "build", "live", "none", "true", "false", "null", "host", "localhost", "localdomain", "node", "server", "gpu",
         "driver", "version", "name", "file", "files", "path", "include", "raw", "linux-gnu", "snapshot", "machine",
-        "haswell", "xeon_phi", "exec", "plain", "unsaid",
+        "haswell", "xeon_phi", "exec", "plain", "versions", "init",
     };
     if (strlen(name) < SHORTEST)
         return true;
