@@ -18,7 +18,8 @@ struct options {
     const char *format;                 /* "text" */
     const char *output;
     const char *exe, *caller, *cwd;
-    struct names preload, preload_global, setenv;
+    struct names preload; /* option's name, LIB, option's name, LIB ...: their order counts */
+    struct names setenv;
     bool deep, lazy, redact, verbose, quiet, no_color, offline, help, version;
 };
 

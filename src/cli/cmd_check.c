@@ -77,6 +77,8 @@ static int view_judge(struct app *app, struct view *v, struct err *e)
         return r;
     judge_run(&v->s, t ? t : &nothing, &v->prediction, provider, &v->judged);
     plan_fixes(&v->judged.j, &v->judged.findings);
+    if (!v->judged.j.ort)
+        plan_install(&v->judged);
     return 0;
 }
 

@@ -157,7 +157,6 @@ int main(int argc, char **argv)
         r = give_up(&app, &e, wants_json(argc, argv));
     vec_done(&app.args);
     vec_done(&app.opt.preload);
-    vec_done(&app.opt.preload_global);
     vec_done(&app.opt.setenv);
     arena_done(&app.arena);
     return r;

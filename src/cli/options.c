@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_LIST };
+enum option_type { OPTION_FLAG, OPTION_TEXT, OPTION_LIST, OPTION_NAMED /* a list of name, value, name, value ... */ };
 
 struct option_row {
     const char *name;
@@ -33,8 +33,8 @@ static const struct option_row rows[] = {
     { "deep", 0, OPTION_FLAG, SLOT(deep), NULL, LOOKING },
     { "lazy", 0, OPTION_FLAG, SLOT(lazy), NULL, "loads" },
     { "exe", 0, OPTION_TEXT, SLOT(exe), "PROGRAM", "loads" },
-    { "preload", 0, OPTION_LIST, SLOT(preload), "LIB", "loads" },
-    { "preload-global", 0, OPTION_LIST, SLOT(preload_global), "LIB", "loads" },
+    { "preload", 0, OPTION_NAMED, SLOT(preload), "LIB", "loads" },
+    { "preload-global", 0, OPTION_NAMED, SLOT(preload), "LIB", "loads" },
     { "caller", 0, OPTION_TEXT, SLOT(caller), "LIB", "loads" },
     { "cwd", 0, OPTION_TEXT, SLOT(cwd), "DIR", EVERY },
     { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", EVERY },
@@ -164,6 +164,10 @@ static void set(struct app *app, const struct option_row *row, const char *value
         *(const char **)(void *)base = value;
         break;
     case OPTION_LIST:
+        vec_push((struct names *)(void *)base, value);
+        break;
+    case OPTION_NAMED:
+        vec_push((struct names *)(void *)base, row->name);
         vec_push((struct names *)(void *)base, value);
         break;
     }

@@ -32,6 +32,7 @@ struct judged {
     enum verdict verdict;
     struct judgement j;
     struct findings findings;
+    const struct fix *would_install; /* filled by plan_install: what to do where no ONNX Runtime was found; or NULL */
 };
 
 /* p: the prediction of the target (tries may be empty when the target has no ONNX Runtime: then the verdict is

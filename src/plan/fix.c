@@ -182,6 +182,29 @@ void plan_fixes(const struct judgement *j, struct findings *f)
     }
 }
 
+void plan_install(struct judged *judged)
+{
+    struct judgement j = judged->j;
+    j.env = j.env ? j.env : j.s->envs.n ? j.s->envs.at[0] : NULL;
+    j.out = &judged->findings;
+    const struct kb_ort *row = j.env ? judge_choose_ort(&j, 0, NULL) : NULL;
+    if (!row)
+        return;
+    struct arena *a = &judged->findings.arena;
+    struct finding f = { 0 };
+    struct want w = { .kind = WANT_PACKAGE, .name = "onnxruntime-gpu", .spec = arena_printf(a, "==%s", row->version),
+                      .extras = kb_extra_find(row->version, "cuda") ? "cuda,cudnn" : NULL,
+                      .why = arena_printf(a, "the newest that fits: CUDA %d, cuDNN %d; published by %s", row->cuda_major,
+                                          row->cudnn_major, kb_date()) };
+    vec_push(&f.wants, w);
+    plan_pass(&j, &f, PASS_INSTALL);
+    struct fix *kept = arena_new(a, struct fix);
+    *kept = f.fixes.at[0];
+    judged->would_install = kept;
+    vec_done(&f.wants);
+    vec_done(&f.fixes);
+}
+
 static void quote(struct str *to, const char *arg)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%";

@@ -97,6 +97,23 @@ static void target(struct json *j, const struct judged *judged)
     json_obj_end(j);
 }
 
+static void fix(struct json *j, const struct fix *x)
+{
+    json_obj_inline(j);
+    json_kstr(j, "why", x->why);
+    if (x->run)
+        strings(j, "run", x->run);
+    if (x->code)
+        json_kstr(j, "code", x->code);
+    if (x->env_name) {
+        json_key(j, "env");
+        json_obj_inline(j);
+        json_kstr(j, x->env_name, x->env_value);
+        json_obj_end(j);
+    }
+    json_obj_end(j);
+}
+
 static void finding(struct json *j, const struct finding *f)
 {
     json_obj(j);
@@ -115,22 +132,8 @@ static void finding(struct json *j, const struct finding *f)
     json_arr_end(j);
     json_key(j, "fix");
     json_arr(j);
-    for (size_t i = 0; i < f->fixes.n; i++) {
-        const struct fix *x = &f->fixes.at[i];
-        json_obj_inline(j);
-        json_kstr(j, "why", x->why);
-        if (x->run)
-            strings(j, "run", x->run);
-        if (x->code)
-            json_kstr(j, "code", x->code);
-        if (x->env_name) {
-            json_key(j, "env");
-            json_obj_inline(j);
-            json_kstr(j, x->env_name, x->env_value);
-            json_obj_end(j);
-        }
-        json_obj_end(j);
-    }
+    for (size_t i = 0; i < f->fixes.n; i++)
+        fix(j, &f->fixes.at[i]);
     json_arr_end(j);
     if (f->file) {
         json_kstr(j, "file", f->file);
@@ -168,6 +171,12 @@ static void render_check(const struct report *r, struct json *j)
         target(j, r->judged);
     json_arr_end(j);
     environments(j, r->s);
+    if (r->judged->would_install) {
+        json_key(j, "would_install");
+        json_arr(j);
+        fix(j, r->judged->would_install);
+        json_arr_end(j);
+    }
     json_key(j, "findings");
     json_arr(j);
     for (size_t i = 0; i < r->judged->findings.n; i++)

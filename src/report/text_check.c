@@ -252,24 +252,12 @@ static void nothing_found(struct text_out *t)
     }
     if (s->envs.n == 0)
         fputs("    no Python environment here either\n", t->out);
-    struct findings none = { 0 };
-    struct judgement j = { .s = s, .env = s->envs.n ? s->envs.at[0] : NULL, .out = &none };
-    const struct kb_ort *row = judge_choose_ort(&j, 0, NULL);
-    if (row && j.env) {
-        struct finding f = { 0 };
-        struct want w = { .kind = WANT_PACKAGE, .name = "onnxruntime-gpu", .spec = arena_printf(&t->a, "==%s", row->version),
-                          .extras = kb_extra_find(row->version, "cuda") ? "cuda,cudnn" : NULL, .why = "the newest that fits" };
-        vec_push(&f.wants, w);
-        vec_push(&none, &f);
-        plan_fixes(&j, &none);
+    const struct fix *install = t->r->judged->would_install;
+    if (install) {
         fputs("  would be installed: ", t->out);
-        text_bold(t, plan_shell_line(&t->a, &f.fixes.at[0]));
-        fprintf(t->out, "\n    CUDA %d, cuDNN %d; published by %s\n", row->cuda_major, row->cudnn_major, kb_date());
-        vec_done(&f.wants);
-        vec_done(&f.fixes);
+        text_bold(t, plan_shell_line(&t->a, install));
+        fprintf(t->out, "\n    %s\n", install->why);
     }
-    vec_done(&none);
-    arena_done(&none.arena);
     fputs("name one with --python ENV, --library FILE, or a program\n", t->out);
 }
 
