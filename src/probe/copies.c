@@ -307,6 +307,12 @@ static void copy_add(struct snapshot *s, const struct shelves *shelves, const st
         if (info->known != KNOWN_PRESENT || info->type != FILE_REGULAR)
             return;
     }
+    /* Where 32-bit libraries may lie as well, the loader passes over them. */
+    if (shelf->kind == SHELF_SYSTEM || shelf->kind == SHELF_LOOSE) {
+        const struct place_elf *file = place_elf(s->place, path);
+        if (file->known == KNOWN_PRESENT && elf_problem_skipped(file->elf->problem))
+            return;
+    }
     const char *version = look_soname_version(target ? path_base(target) : name);
     const char *plain = look_soname_version(soname);
     if (version && (!plain || str_eq(version, plain)))

@@ -34,6 +34,9 @@ static void see_kernel_module(struct snapshot *s)
         place_exists(s->place, "/proc/version") || place_exists(s->place, "/proc/1/cgroup");
     s->driver.kernel_module = fact_add(s, looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED,
                                        "driver.kernel_module", NULL, files[0]);
+    /* The free driver serves the card instead: CUDA cannot. */
+    if (place_exists(s->place, "/sys/module/nouveau"))
+        fact_add(s, KNOWN_PRESENT, "driver.nouveau", "loaded", "/sys/module/nouveau");
 }
 
 /* --- user libraries -------------------------------------------------------------------------- */
@@ -136,17 +139,20 @@ static void see_libnvidia_ml(struct snapshot *s, const struct lib_folders *folde
  */
 static void see_compat(struct snapshot *s)
 {
+    static const char *const files[] = { "compat/libcuda.so.1", "compat/lib/libcuda.so.1" };
     struct names toolkits = { 0 };
     seen_toolkit_folders(s, &toolkits);
-    for (size_t i = 0; i < toolkits.n; i++) {
-        const char *path = path_join(&s->arena, toolkits.at[i], "compat/libcuda.so.1");
-        const char *real = place_realpath(s->place, path);
-        if (!real)
-            continue;
-        const char *version = version_of_file(s, real);
-        fact_add(s, KNOWN_PRESENT, "driver.compat",
-                 version ? version : "its file name has no version", real);
-    }
+    for (size_t i = 0; i < toolkits.n; i++)
+        for (size_t k = 0; k < ARRAY_LEN(files); k++) {
+            const char *real =
+                place_realpath(s->place, path_join(&s->arena, toolkits.at[i], files[k]));
+            if (!real)
+                continue;
+            const char *version = version_of_file(s, real);
+            fact_add(s, KNOWN_PRESENT, "driver.compat",
+                     version ? version : "its file name has no version", real);
+            break;
+        }
     vec_done(&toolkits);
 }
 

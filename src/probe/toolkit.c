@@ -1,21 +1,16 @@
 /* CUDA toolkits, and the headers of cuDNN and TensorRT, outside of Python. */
 #include <ctype.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "probe/look.h"
 #include "probe/seen.h"
 
 #define TOOLKITS_MAX 64
-
-static void jsonp(json_t **j)
-{
-    json_decref(*j);
-}
 
 /* --- where toolkits lie ---------------------------------------------------------------------- */
 
@@ -73,9 +68,10 @@ static const char *version_json(struct snapshot *s, const char *file)
     const struct text *t = place_text(s->place, file, TEXT_WHOLE);
     if (t->known != KNOWN_PRESENT)
         return NULL;
-    cleanup_(jsonp) json_t *root = json_loadb(t->at, t->len, JSON_DISABLE_EOF_CHECK, NULL);
-    const char *version =
-        json_string_value(json_object_get(json_object_get(root, "cuda"), "version"));
+    cleanup_(jsonr_decref) json_t *root = NULL;
+    if (jsonr_parse(t->at, t->len, &root, NULL) != 0)
+        return NULL;
+    const char *version = jsonr_str(jsonr_object(root, "cuda"), "version");
     return version ? look_trim(s, version, strlen(version)) : NULL;
 }
 

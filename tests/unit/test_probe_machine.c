@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/jsonw.h"
 #include "base/str.h"
 #include "probe/look.h"
 #include "probe/nvml.h"
@@ -439,6 +440,110 @@ static void test_conda_and_foreign(void **state)
     done(&w);
 }
 
+/* --- replayed -------------------------------------------------------------------------------- */
+
+/* Writes down what the place was asked, as "ortfit snapshot" does, and opens that. */
+static void reopen(const struct seen *from, struct seen *ret)
+{
+    char file[] = "/tmp/ortfit-snapshot-XXXXXX";
+    int fd = mkstemp(file);
+    assert_true(fd >= 0);
+    FILE *out = fdopen(fd, "w");
+    assert_non_null(out);
+    struct json j;
+    struct err e = { 0 };
+    json_begin(&j, out, false);
+    json_obj(&j);
+    json_kint(&j, "schema", 1);
+    json_kstr(&j, "verb", "snapshot");
+    json_key(&j, "place");
+    json_obj(&j);
+    place_save(from->place, false, &j);
+    json_obj_end(&j);
+    json_obj_end(&j);
+    json_end(&j);
+    assert_int_equal(fclose(out), 0);
+    *ret = (struct seen){ 0 };
+    if (place_open_snapshot(file, &ret->place, &e) != 0)
+        fail_msg("%s", e.text);
+    ret->s.place = ret->place;
+    assert_int_equal(unlink(file), 0);
+}
+
+static const char *text_or_dash(const char *text)
+{
+    return text ? text : "-";
+}
+
+static void assert_same(const struct seen *a, const struct seen *b, const char *name)
+{
+    if (a->s.facts.n != b->s.facts.n || a->s.copies.n != b->s.copies.n)
+        fail_msg("%s: %zu facts and %zu copies, then %zu and %zu", name, a->s.facts.n,
+                 a->s.copies.n, b->s.facts.n, b->s.copies.n);
+    for (size_t i = 0; i < a->s.facts.n; i++) {
+        const struct fact *x = a->s.facts.at[i], *y = b->s.facts.at[i];
+        assert_string_equal(x->key, y->key);
+        if (x->known != y->known || !str_eq(text_or_dash(x->value), text_or_dash(y->value)))
+            fail_msg("%s: %s is %d %s, then %d %s", name, x->key, (int)x->known,
+                     text_or_dash(x->value), (int)y->known, text_or_dash(y->value));
+        assert_string_equal(x->source, y->source);
+    }
+    for (size_t i = 0; i < a->s.copies.n; i++) {
+        const struct lib_copy *x = &a->s.copies.at[i], *y = &b->s.copies.at[i];
+        assert_string_equal(x->path, y->path);
+        assert_string_equal(text_or_dash(x->owner), text_or_dash(y->owner));
+        assert_string_equal(text_or_dash(x->version), text_or_dash(y->version));
+        assert_int_equal(x->cuda_major, y->cuda_major);
+    }
+}
+
+static void test_replay(void **state)
+{
+    static const char *const names[] = {
+        "ubuntu2204-driver550-l4",
+        "wsl2",
+        "jetson",
+        "driver-mismatch",
+        "container-no-gpu",
+        "cuda-compat",
+        "multi-toolkit",
+        "alpine",
+        "two-cudnn",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct seen tree, replayed;
+        open_named(&tree, names[i]);
+        place_setenv(tree.place, "LD_LIBRARY_PATH",
+                     "/usr/local/cuda/compat:" SITE "/nvidia/cudnn/lib");
+        look(&tree);
+        reopen(&tree, &replayed);
+        look(&replayed);
+        assert_same(&tree, &replayed, names[i]);
+        done(&tree);
+        done(&replayed);
+    }
+}
+
+/* NVML's answer is part of what a snapshot holds. */
+static void test_replay_nvml(void **state)
+{
+    (void)state;
+    struct seen live = { 0 }, replayed;
+    struct err e = { 0 };
+    setenv("FAKE_NVML", "fine", 1);
+    assert_int_equal(place_open_live(&live.place, &e), 0);
+    live.s.place = live.place;
+    look(&live);
+    reopen(&live, &replayed);
+    setenv("FAKE_NVML", "crash", 1);
+    look(&replayed);
+    assert_same(&live, &replayed, "live");
+    assert_int_equal(replayed.s.gpus.n, 2);
+    done(&live);
+    done(&replayed);
+}
+
 /* --- hostile trees --------------------------------------------------------------------------- */
 
 static void make(const char *root, const char *path, const char *text)
@@ -470,6 +575,38 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 static void remove_tree(const char *root)
 {
     assert_int_equal(nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* A 32-bit driver library first on the path is not the one that a 64-bit loader takes. */
+static void test_other_class(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/ortfit-class-XXXXXX", header[64] = "\x7f"
+                                                           "ELF";
+    header[4] = 1; /* ELFCLASS32 */
+    header[5] = header[6] = 1;
+    assert_non_null(mkdtemp(root));
+    make(root, "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "-> libcuda.so.550.54.14");
+    make(root, "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.14", "stands for libcuda");
+    make(root, "/opt/old/libcudnn.so.9", "");
+    make(root, "/opt/old/libcuda.so.1", "");
+    char path[PATH_ROOM];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/opt/old/%s", root, i ? "libcudnn.so.9" : "libcuda.so.1");
+        FILE *f = fopen(path, "we");
+        assert_non_null(f);
+        assert_int_equal(fwrite(header, sizeof(header), 1, f), 1);
+        assert_int_equal(fclose(f), 0);
+    }
+    struct seen w;
+    open_tree(&w, root);
+    place_setenv(w.place, "LD_LIBRARY_PATH", "/opt/old");
+    look(&w);
+    assert_fact(&w, "driver.libcuda", KNOWN_PRESENT, "550.54.14");
+    for (size_t i = 0; i < w.s.copies.n; i++)
+        assert_false(str_starts(w.s.copies.at[i].path, "/opt/old/"));
+    done(&w);
+    remove_tree(root);
 }
 
 static void test_hostile(void **state)
@@ -706,6 +843,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_two_cudnn),
         cmocka_unit_test(test_conda_and_foreign),
         cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_other_class),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay_nvml),
         cmocka_unit_test(test_nvml_fine),
         cmocka_unit_test(test_nvml_faults),
         cmocka_unit_test(test_nvml_probe),
