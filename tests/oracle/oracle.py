@@ -34,8 +34,8 @@ def make_setting(args, bindir):
     base = args.base
     setting = trees.Setting(base, args.ortfit and os.path.abspath(args.ortfit))
     setting.musl = args.musl
-    setting.isolate()
-    if not setting.cache:
+    setting.isolate(plain=args.root)
+    if not setting.cache and not args.root:
         setting.base = base = os.path.join(base, "job-%d" % os.getpid())
         setting.top = os.path.join(base, "t")
         setting.harness = os.path.join(base, "bin", "oracle")
@@ -49,7 +49,9 @@ def make_setting(args, bindir):
         shutil.copy(setting.ortfit, here)
         os.chmod(here, 0o755)
         setting.ortfit = here
-    if not args.cases:
+    if args.root:
+        setting.make_root()
+    elif not args.cases:
         setting.drop()
     return setting
 
@@ -58,14 +60,14 @@ def check(setting, tree, elf=None):
     """(difference or None, oracle's answer, ortfit's answer)"""
     try:
         if elf:
-            trees.make(setting, tree, elf=elf)
+            trees.make(setting, tree, elf)
         else:
             trees.make(setting, tree)
         oracle = trees.run_oracle(setting, tree)
         if not setting.ortfit or oracle["verdict"] == "nostart":
             return None, oracle, None
         answer = trees.run_ortfit(setting, tree)
-        if trees.not_started(tree, answer):
+        if trees.not_started(setting, tree, answer):
             return None, dict(oracle, verdict="nostart"), None
         return trees.differ(oracle, answer), oracle, answer
     finally:
@@ -167,7 +169,7 @@ def describe(setting, tree, diff, oracle, answer):
             or "%s %s" % (doc.get("would_load"), doc.get("error") or doc.get("map"))
         )
     )
-    return "\n".join(rows).replace(setting.top, "@")
+    return "\n".join(rows).replace(setting.view, "@")
 
 
 def keep(args, setting, tree, label):
@@ -355,6 +357,7 @@ def main():
     ap.add_argument("--compiler", type=int, default=0)
     ap.add_argument("--statistics", action="store_true")
     ap.add_argument("--musl", action="store_true", help="the program is linked with musl")
+    ap.add_argument("--root", action="store_true", help="trees in a root of their own (as root)")
     ap.add_argument("--whole", action="store_true", help="do not look for a smaller tree")
     args = ap.parse_args()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

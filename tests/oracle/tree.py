@@ -20,6 +20,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import time
 
 import cachewriter
@@ -57,9 +58,19 @@ class Setting:
         self.system = False  # the system folders can be written to, harmlessly
         self.modes = False  # permission bits mean something (not root)
         self.musl = False  # musl's loader is the judge
+        self.prefix = ""  # the root that trees lie in, with --root
         self.missing = []
         self.root = os.getuid() == 0
         self.libc = ctypes.CDLL(None, use_errno=True)
+
+    @property
+    def view(self):
+        """The tree's folder as the program sees it."""
+        return self.top[len(self.prefix) :]
+
+    def real(self, path):
+        """Where a path of the tree really lies."""
+        return self.prefix + path if path.startswith("/") else os.path.join(self.top, path)
 
     def mount(self, source, target, fstype, flags, data=None):
         r = self.libc.mount(
@@ -72,8 +83,8 @@ class Setting:
         if r != 0:
             raise OSError(ctypes.get_errno(), "mount " + target)
 
-    def isolate(self):
-        """A mount namespace with a tmpfs, our own cache, and a layer over /usr/lib."""
+    def isolate(self, plain=False):
+        """A mount namespace with a tmpfs; unless plain, our own cache, a layer over /usr/lib."""
         CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
         MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
         os.makedirs(self.base, exist_ok=True)
@@ -95,6 +106,8 @@ class Setting:
                     f.write("%d %d 1" % (gid, gid))
             self.mount("none", "/", None, MS_REC | MS_PRIVATE)
             self.mount("tmpfs", self.base, "tmpfs", 0, "mode=0755")
+            if plain:
+                return
             cache = os.path.join(self.base, "cache")
             shutil.copy("/etc/ld.so.cache", cache)
             self.mount(cache, "/etc/ld.so.cache", None, MS_BIND)
@@ -110,21 +123,35 @@ class Setting:
                 "%s: %s: the trees do without it" % (e.filename or e.args[1], os.strerror(e.errno))
             )
 
-    def layer(self, folder, uid):
+    def layer(self, folder, uid, at=None):
         """A layer over a folder, so that it can be written to and stays as it is."""
-        name = folder.replace("/", "-")
+        at = at or folder
+        name = at.replace("/", "-")
         up, work = self.base + "/up" + name, self.base + "/work" + name
         os.makedirs(up)
         os.makedirs(work)
-        self.mount(
-            "overlay",
-            folder,
-            "overlay",
-            0,
-            "lowerdir=%s,upperdir=%s,workdir=%s%s"
-            % (folder, up, work, ",userxattr" if uid != 0 else ""),
-        )
-        os.chmod(folder, 0o777)
+        more = ",userxattr" if uid != 0 else ""
+        data = "lowerdir=%s,upperdir=%s,workdir=%s%s" % (folder, up, work, more)
+        self.mount("overlay", at, "overlay", 0, data)
+        os.chmod(at, 0o777)
+
+    def make_root(self):
+        """A root with libc, and a layer over the host's /usr/lib that only the root has."""
+        self.prefix = os.path.join(self.base, "root")
+        self.top = self.prefix + "/t"
+        for d in ("usr/lib", "usr/lib64", "etc", "bin", "dev", "proc"):
+            os.makedirs(os.path.join(self.prefix, d))
+        os.symlink("usr/lib", self.prefix + "/lib")
+        os.symlink("usr/lib64", self.prefix + "/lib64")
+        loader = "/lib64/ld-linux-x86-64.so.2"
+        shutil.copy(loader, self.prefix + loader, follow_symlinks=False)
+        shutil.copy(self.harness, self.prefix + "/bin/oracle")
+        try:
+            self.mount("/proc", self.prefix + "/proc", None, 4096 | 16384)
+            self.layer("/usr/lib", 0, self.prefix + "/usr/lib")
+        except OSError as e:
+            sys.exit("--root needs mounts: %s" % e)
+        self.cache = self.etc = self.system = True
 
     def drop(self):
         """Become nobody, so that permission bits count."""
@@ -216,25 +243,24 @@ def patch_exe(data, patch):
     return bytes(out)
 
 
-def _make(setting, f, top, elf):
-    path = subst(f["path"], top)
-    path = path if path.startswith("/") else os.path.join(top, path)
+def _make(setting, f, elf):
+    view = setting.view
+    path = setting.real(subst(f["path"], view))
     os.makedirs(os.path.dirname(path), exist_ok=True)
     kind = f["kind"]
     if kind == "link":
-        os.symlink(subst(f["to"], top), path)
+        os.symlink(subst(f["to"], view), path)
     elif kind == "hardlink":
-        to = subst(f["to"], top)
-        os.link(to if to.startswith("/") else os.path.join(top, to), path)
+        os.link(setting.real(subst(f["to"], view)), path)
     elif kind == "dir":
         os.makedirs(path, exist_ok=True)
     elif kind == "fifo":
         os.mkfifo(path)
     else:
         if kind == "elf":
-            data = elf(subst(f["elf"], top))
+            data = elf(subst(f["elf"], view))
         elif kind == "exe":
-            data = patch_exe(setting.template_bytes, subst(f.get("patch", {}), top))
+            data = patch_exe(setting.template_bytes, subst(f.get("patch", {}), view))
         else:
             data = bytes.fromhex(f["hex"])
         with open(path, "wb") as out:
@@ -244,84 +270,106 @@ def _make(setting, f, top, elf):
     return path
 
 
-def write_cache(setting, tree, top):
+def by_ldconfig(setting, folders):
+    """The cache that the real ldconfig makes of these folders."""
+    out = os.path.join(setting.top, "ld.so.cache")
+    with open(os.path.join(setting.top, "ld.so.conf"), "w") as f:
+        f.write("".join(d + "\n" for d in folders))
+    argv = ["/sbin/ldconfig", "-X", "-C", setting.view + "/ld.so.cache"]
+    argv += ["-f", setting.view + "/ld.so.conf"]
+    if setting.prefix:
+        argv += ["-r", setting.prefix]
+    r = subprocess.run(argv, capture_output=True, env={})
+    if r.returncode != 0 or not os.path.exists(out):
+        return b""
+    with open(out, "rb") as f:
+        return f.read()
+
+
+def write_cache(setting, tree):
     cache = tree.get("cache") or {"format": "new", "entries": []}
     if cache.get("ldconfig") is not None:
-        conf, out = os.path.join(top, "ld.so.conf"), os.path.join(top, "ld.so.cache")
-        with open(conf, "w") as f:
-            f.write("".join(subst(d, top) + "\n" for d in cache["ldconfig"]))
-        r = subprocess.run(
-            ["/sbin/ldconfig", "-X", "-C", out, "-f", conf], capture_output=True, env={}
-        )
-        data = b""
-        if r.returncode == 0 and os.path.exists(out):
-            with open(out, "rb") as f:
-                data = f.read()
+        data = by_ldconfig(setting, subst(cache["ldconfig"], setting.view))
     else:
-        data = cachewriter.build(subst(cache, top))
-    with open(os.path.join(setting.base, "cache"), "wb") as f:
+        data = cachewriter.build(subst(cache, setting.view))
+    path = setting.prefix + "/etc/ld.so.cache" if setting.prefix else setting.base + "/cache"
+    with open(path, "wb") as f:
         f.write(data)
 
 
-def make(setting, tree, top=None, elf=elfwriter.build):
-    top = top or setting.top
-    os.makedirs(top, exist_ok=True)
+def make(setting, tree, elf=elfwriter.build):
+    os.makedirs(setting.top, exist_ok=True)
     late = []
     for f in tree["files"]:
-        path = _make(setting, f, top, elf)
+        path = _make(setting, f, elf)
         if f.get("mode") is not None:
             late.append((path, f["mode"]))
     if setting.cache:
-        write_cache(setting, tree, top)
+        write_cache(setting, tree)
     if setting.etc and tree.get("ld_so_preload") is not None:
-        with open("/etc/ld.so.preload", "w") as f:
-            f.write(subst(tree["ld_so_preload"], top))
+        with open(setting.prefix + "/etc/ld.so.preload", "w") as f:
+            f.write(subst(tree["ld_so_preload"], setting.view))
     for path, mode in late:
         os.chmod(path, mode)
 
 
-def remove(setting, tree, top=None):
-    top = top or setting.top
-    if (
-        setting.etc
-        and tree.get("ld_so_preload") is not None
-        and os.path.exists("/etc/ld.so.preload")
-    ):
-        os.unlink("/etc/ld.so.preload")
+def remove(setting, tree):
+    preload = setting.prefix + "/etc/ld.so.preload"
+    if setting.etc and tree.get("ld_so_preload") is not None and os.path.exists(preload):
+        os.unlink(preload)
     for f in tree["files"]:
-        path = subst(f["path"], top)
+        path = subst(f["path"], setting.view)
+        full = setting.real(path)
         if f.get("mode") is not None and f["kind"] == "dir":
-            full = path if path.startswith("/") else os.path.join(top, path)
             if os.path.isdir(full) and not os.path.islink(full):
                 os.chmod(full, 0o755)
         if path.startswith("/usr/"):
             try:
-                (
-                    os.rmdir(path)
-                    if os.path.isdir(path) and not os.path.islink(path)
-                    else os.unlink(path)
-                )
+                if os.path.isdir(full) and not os.path.islink(full):
+                    os.rmdir(full)
+                else:
+                    os.unlink(full)
             except OSError:
                 pass
-            parent = os.path.dirname(path)
-            if "hwcaps" in parent:
-                shutil.rmtree("/usr/lib/x86_64-linux-gnu/glibc-hwcaps", ignore_errors=True)
-    shutil.rmtree(top, ignore_errors=True)
+            if "hwcaps" in os.path.dirname(path):
+                shutil.rmtree(
+                    setting.prefix + "/usr/lib/x86_64-linux-gnu/glibc-hwcaps", ignore_errors=True
+                )
+    shutil.rmtree(setting.top, ignore_errors=True)
 
 
-def spawn(argv, env, cwd, timeout_s=TIMEOUT_S):
+def start_in_root(root, argv, env, cwd, out, err):
+    """A child below a root of its own; posix_spawn cannot do this."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.chroot(root)
+        os.chdir(cwd)
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        os.execve(argv[0], argv, env)
+    except OSError as e:
+        os.write(2, str(e).encode())
+    os._exit(126)
+
+
+def spawn(argv, env, cwd, timeout_s=TIMEOUT_S, root=None):
     """(status, stdout, stderr) of a child; status None = it did not end in time."""
     out_r, out_w = os.pipe()
     err_r, err_w = os.pipe()
-    os.chdir(cwd)
     try:
-        pid = os.posix_spawn(
-            argv[0],
-            argv,
-            env,
-            setsigdef=[signal.SIGPIPE],
-            file_actions=[(os.POSIX_SPAWN_DUP2, out_w, 1), (os.POSIX_SPAWN_DUP2, err_w, 2)],
-        )
+        if root:
+            pid = start_in_root(root, argv, env, cwd, out_w, err_w)
+        else:
+            os.chdir(cwd)
+            pid = os.posix_spawn(
+                argv[0],
+                argv,
+                env,
+                setsigdef=[signal.SIGPIPE],
+                file_actions=[(os.POSIX_SPAWN_DUP2, out_w, 1), (os.POSIX_SPAWN_DUP2, err_w, 2)],
+            )
     finally:
         os.chdir("/")
         os.close(out_w)
@@ -349,17 +397,17 @@ def spawn(argv, env, cwd, timeout_s=TIMEOUT_S):
     return None if hung else status, text[0], text[1]
 
 
-def environment(tree, top):
+def environment(setting, tree):
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-    env.update(subst(tree.get("env") or {}, top))
+    env.update(subst(tree.get("env") or {}, setting.view))
     return env
 
 
-def run_oracle(setting, tree, top=None):
+def run_oracle(setting, tree):
     """{"verdict": ok|fail|abort|hang|nostart, "error", "map", "preloads"}"""
-    top = top or setting.top
-    t = subst({k: tree.get(k) for k in ("exe", "file", "caller", "preloads", "cwd")}, top)
-    argv = [t["exe"] or setting.harness]
+    keys = ("exe", "file", "caller", "preloads", "cwd")
+    t = subst({k: tree.get(k) for k in keys}, setting.view)
+    argv = [t["exe"] or ("/bin/oracle" if setting.prefix else setting.harness)]
     if tree.get("lazy"):
         argv.append("-l")
     for kind, name in t["preloads"] or []:
@@ -367,11 +415,10 @@ def run_oracle(setting, tree, top=None):
     if t["caller"]:
         argv += ["-c", t["caller"]]
     argv += ["--", t["file"]]
-    cwd = os.path.join(top, t["cwd"] or ".")
-    if "/" in argv[0] and not argv[0].startswith("/"):
-        argv[0] = os.path.join(cwd, argv[0])
+    cwd = os.path.join(setting.view, t["cwd"] or ".")
     fifo = any(f["kind"] == "fifo" for f in tree["files"])
-    status, out, err = spawn(argv, environment(tree, top), cwd, HANG_S if fifo else TIMEOUT_S)
+    timeout_s = HANG_S if fifo else TIMEOUT_S
+    status, out, err = spawn(argv, environment(setting, tree), cwd, timeout_s, setting.prefix)
     res = {"verdict": "nostart", "error": None, "map": [], "preloads": [], "stderr": err}
     started = False
     for row in out.splitlines():
@@ -399,11 +446,10 @@ def run_oracle(setting, tree, top=None):
     return res
 
 
-def ortfit_argv(setting, tree, top=None):
-    top = top or setting.top
-    t = subst(
-        {k: tree.get(k) for k in ("exe", "file", "caller", "preloads", "cwd", "options")}, top
-    )
+def ortfit_argv(setting, tree, view=None):
+    """What to run and where."""
+    keys = ("exe", "file", "caller", "preloads", "cwd", "options")
+    t = subst({k: tree.get(k) for k in keys}, view or setting.view)
     argv = [setting.ortfit, "loads", t["file"], "--format", "json"]
     if tree.get("lazy"):
         argv.append("--lazy")
@@ -413,16 +459,18 @@ def ortfit_argv(setting, tree, top=None):
         argv += ["--preload-global" if kind == "g" else "--preload", name]
     if t["caller"]:
         argv += ["--caller", t["caller"]]
-    cwd = os.path.join(top, t["cwd"] or ".")
-    if tree.get("other_cwd"):
+    cwd = os.path.join(view or setting.view, t["cwd"] or ".")
+    if setting.prefix:
+        argv += ["--root", setting.prefix]
+    if tree.get("other_cwd") or setting.prefix:
         argv += ["--cwd", cwd]
         cwd = "/"
     return argv + (t["options"] or []), cwd
 
 
-def run_ortfit(setting, tree, top=None):
-    argv, cwd = ortfit_argv(setting, tree, top)
-    status, out, err = spawn(argv, environment(tree, top or setting.top), cwd)
+def run_ortfit(setting, tree):
+    argv, cwd = ortfit_argv(setting, tree)
+    status, out, err = spawn(argv, environment(setting, tree), cwd)
     if status is None:
         return {"broken": "did not end in %d s" % TIMEOUT_S}
     code = os.waitstatus_to_exitcode(status)
@@ -433,13 +481,14 @@ def run_ortfit(setting, tree, top=None):
     return {"code": code, "doc": doc}
 
 
-def not_started(tree, answer):
+def not_started(setting, tree, answer):
     """ortfit is a program too: a preload can keep it from starting where the other one starts."""
-    return (
-        "broken" in answer
-        and "exit 127" in answer["broken"]
-        and bool((tree.get("env") or {}).get("LD_PRELOAD") or tree.get("ld_so_preload"))
-    )
+    preloads = (tree.get("env") or {}).get("LD_PRELOAD") or tree.get("ld_so_preload")
+    if "broken" not in answer or not preloads:
+        return False
+    cwd = os.path.join(setting.top, tree.get("cwd") or ".")
+    status, _, _ = spawn([setting.harness, ""], environment(setting, tree), cwd)
+    return status != 0
 
 
 def differ(oracle, answer):
