@@ -1,6 +1,7 @@
 /* check, show, snapshot: see the place; check predicts and judges as well. */
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/app.h"
 #include "plan/fix.h"
@@ -48,6 +49,25 @@ static void view_done(struct view *v)
     place_free(v->place);
 }
 
+/* A snapshot remembers what was asked for, so that it answers the same question unless another one is put. */
+static void remember_request(struct place *p, struct probe_request *want)
+{
+    const struct {
+        const char *name, **value;
+    } parts[] = { { "python", &want->python }, { "library", &want->library }, { "program", &want->program } };
+    bool asked = want->python || want->library || want->program;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (place_kind(p) == PLACE_SNAPSHOT && !asked)
+            *parts[i].value = place_noted(p, parts[i].name);
+        else if (place_kind(p) != PLACE_SNAPSHOT && *parts[i].value)
+            place_note(p, parts[i].name, *parts[i].value);
+    }
+    if (place_kind(p) == PLACE_SNAPSHOT)
+        want->deep |= place_noted(p, "deep") != NULL;
+    else if (want->deep)
+        place_note(p, "deep", "yes");
+}
+
 static int view_see(struct app *app, struct view *v, struct err *e)
 {
     if (app->opt.python && app->opt.library)
@@ -60,6 +80,7 @@ static int view_see(struct app *app, struct view *v, struct err *e)
         return r;
     struct probe_request want = { .python = app->opt.python, .library = app->opt.library,
                                   .program = app->args.n ? app->args.at[0] : NULL, .deep = app->opt.deep };
+    remember_request(v->place, &want);
     return snapshot_take(v->place, &want, &v->s, e);
 }
 

@@ -293,8 +293,15 @@ int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provi
     struct player p = { .s = s, .t = t, .ort = t->ort, .provider = provider, .a = a };
     p.kb = t->ort->version ? kb_ort_find(t->ort->version) : NULL;
     p.full_path = opens_by_full_path(&p);
-    if (!provider_file(&p))
-        return 0; /* a CPU build, or half an installation: there is nothing to open */
+    if (!provider_file(&p)) {
+        /* A CPU build, or half an installation: there is nothing to open, whatever comes first. */
+        for (int c = 0; c < ORT_CONDITIONS; c++) {
+            ret->tries[c].applies = applies(&p, (enum ort_condition)c);
+            ret->tries[c].loads = ANSWER_NO;
+            ret->tries[c].error = "the provider's library is not part of this installation";
+        }
+        return 0;
+    }
     for (int c = 0; c < ORT_CONDITIONS; c++) {
         p.try = &ret->tries[c];
         p.try->applies = applies(&p, (enum ort_condition)c);

@@ -1,5 +1,6 @@
 /* Where a name is looked for: dynamic string tokens, lists of folders, their subfolders, and one candidate file. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -166,6 +167,34 @@ static enum dir_state see_dir(struct load_process *proc, const char *path, size_
     return DIR_ABSENT;
 }
 
+static int compare_name(const void *key, const void *entry)
+{
+    return strcmp(key, ((const struct dir_entry *)entry)->name);
+}
+
+/* Is it known without another look that the folder has nothing of this name? */
+static bool surely_lacks(const struct dir *d, const char *name)
+{
+    if (!d->names || str_eq(name, ".") || str_eq(name, ".."))
+        return false;
+    return !bsearch(name, d->names->at, d->names->n, sizeof(*d->names->at), compare_name);
+}
+
+/* Looks at the folder itself; a small one is read. */
+static void see_base(struct load_process *proc, struct dir *d, size_t base)
+{
+    d->top[base] = (unsigned char)see_dir(proc, d->path, d->len, &d->top_error[base]);
+    const char *plain = arena_strndup(&proc->arena, d->path, d->len > 1 ? d->len - 1 : d->len);
+    if (d->top[base] != DIR_THERE || place_stat(proc->place, plain)->size_bytes > PROCESS_SMALL_DIR)
+        return;
+    for (size_t i = 0; i < proc->system_dirs.n; i++)
+        if (proc->system_dirs.at[i] == d)
+            return;
+    const struct listing *names = place_list(proc->place, plain);
+    if (names->known == KNOWN_PRESENT && !names->cut)
+        d->names = names;
+}
+
 /* Is there a folder dir + caps[cap]? Like the loader it asks once a process and then leaves missing ones out; unlike
  * it, a missing first component settles all that lies below. */
 static bool dir_exists(struct load_process *proc, struct dir *d, size_t cap)
@@ -176,13 +205,17 @@ static bool dir_exists(struct load_process *proc, struct dir *d, size_t cap)
         return d->state[cap] == DIR_THERE;
     size_t base = proc->n_caps - 1, top = proc->cap_top[cap];
     if (d->top[base] == DIR_UNKNOWN)
-        d->top[base] = (unsigned char)see_dir(proc, d->path, d->len, &d->top_error[base]);
+        see_base(proc, d, base);
     size_t asked = base;
     if (d->top[base] == DIR_THERE && cap != base) {
         if (d->top[top] == DIR_UNKNOWN) {
             size_t n = strcspn(proc->caps[top], "/") + 1;
             const char *path = arena_printf(&proc->arena, "%s%.*s", d->path, (int)n, proc->caps[top]);
-            d->top[top] = (unsigned char)see_dir(proc, path, d->len + n, &d->top_error[top]);
+            d->top_error[top] = ENOENT;
+            if (surely_lacks(d, arena_strndup(&proc->arena, proc->caps[top], n - 1)))
+                d->top[top] = DIR_ABSENT;
+            else
+                d->top[top] = (unsigned char)see_dir(proc, path, d->len + n, &d->top_error[top]);
         }
         asked = top;
     }
@@ -286,6 +319,10 @@ static bool search_dirs(struct load_process *proc, const struct dirlist *list, c
             if (!dir_exists(proc, d, cap))
                 continue;
             any = true;
+            if (cap == proc->n_caps - 1 && surely_lacks(d, name)) {
+                proc->error_number = ENOENT;
+                continue;
+            }
             const char *path = arena_printf(&proc->arena, "%s%s%s", d->path, proc->caps[cap], name);
             bool opened = search_open(proc, path, rule, found);
             if (found->fatal)
@@ -341,7 +378,7 @@ static struct cache *cache_of(struct load_process *proc)
 {
     if (!proc->cache_tried) {
         proc->cache_tried = true;
-        const struct text *text = place_text(proc->place, "/etc/ld.so.cache", TEXT_WHOLE);
+        const struct text *text = place_text(proc->place, "/etc/ld.so.cache", TEXT_LDCACHE);
         if (text->known == KNOWN_NOT_LOOKED || (text->known == KNOWN_PRESENT && text->cut))
             proc->unknown = true;
         if (text->known == KNOWN_PRESENT)

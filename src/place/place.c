@@ -566,3 +566,16 @@ const struct text *place_call(struct place *p, const char *name, void (*run)(int
     str_done(&out);
     return &c->text;
 }
+
+/* A note is kept among the calls: both are texts under a name that no path is. */
+void place_note(struct place *p, const char *name, const char *value)
+{
+    struct call_entry *c = place_call_entry(p, arena_printf(&p->arena, "note %s", name));
+    c->text = (struct text){ .known = KNOWN_PRESENT, .at = arena_strdup(&p->arena, value), .len = strlen(value) };
+}
+
+const char *place_noted(struct place *p, const char *name)
+{
+    const struct call_entry *c = place_call_entry(p, arena_printf(&p->arena, "note %s", name));
+    return c->text.known == KNOWN_PRESENT ? c->text.at : NULL;
+}

@@ -57,6 +57,7 @@ enum text_part {
     TEXT_VERSION_LINES, /* lines of a C header or small Python file with "#define ", "version", "VERSION" or "__version__", 1 MiB read at most */
     TEXT_DPKG_GPU,      /* of /var/lib/dpkg/status: Package/Status/Version of packages whose name has cuda, cudnn, cublas, nvinfer, nvidia, tensorrt, cufft, curand, nvrtc, onnxruntime; 64 MiB read at most */
     TEXT_PCI_NVIDIA,    /* of pci.ids: the device lines of vendor 10de; 8 MiB read at most */
+    TEXT_LDCACHE,       /* /etc/ld.so.cache: all of it, 16 MiB at most (a binary file) */
     TEXT_PARTS
 };
 
@@ -127,6 +128,11 @@ const char *place_sha256(struct place *p, const char *path, uint64_t max_bytes);
 /* Runs run(ctx-free helper) in a child with a time limit, on the live machine only; what it writes to out_fd is the
  * text. KNOWN_FAILED with error text in at: crashed, timed out. KNOWN_NOT_LOOKED on --root. */
 const struct text *place_call(struct place *p, const char *name, void (*run)(int out_fd), int timeout_ms);
+
+/* Something of the run that made the record and that a replay must know, such as the environment that was asked for.
+ * Texts are copied; noted gives NULL for what was never noted. */
+void place_note(struct place *p, const char *name, const char *value);
+const char *place_noted(struct place *p, const char *name);
 
 /* Shorthands: anything but PRESENT is false. */
 bool place_exists(struct place *p, const char *path);

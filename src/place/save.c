@@ -18,6 +18,7 @@ const char *const place_part_names[TEXT_PARTS] = {
     [TEXT_VERSION_LINES] = "version-lines",
     [TEXT_DPKG_GPU] = "dpkg-gpu",
     [TEXT_PCI_NVIDIA] = "pci-nvidia",
+    [TEXT_LDCACHE] = "ld-cache",
 };
 
 static void put_bytes(struct json *to, const char *s, size_t n)

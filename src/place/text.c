@@ -111,6 +111,7 @@ static const struct part {
     [TEXT_VERSION_LINES] = { MIB, 64 * KIB, filter_version_lines, NULL },
     [TEXT_DPKG_GPU] = { 64 * MIB, 64 * KIB, filter_dpkg, end_paragraph },
     [TEXT_PCI_NVIDIA] = { 8 * MIB, 64 * KIB, filter_pci, NULL },
+    [TEXT_LDCACHE] = { 16 * MIB, 256 * KIB, NULL, NULL },
 };
 
 struct line_context {

@@ -105,9 +105,45 @@ static void add_conf(struct snapshot *s, struct lib_folders *to)
     }
 }
 
+static bool is_nvidia(const char *name)
+{
+    static const char *const stems[] = { "libcublas", "libcudart.", "libcudnn", "libcufft.", "libcurand.", "libnvrtc.",
+                                         "libnvinfer", "libcuda.", "libnvidia-ml." };
+    for (size_t i = 0; i < ARRAY_LEN(stems); i++)
+        if (str_starts(name, stems[i]))
+            return true;
+    return false;
+}
+
+/* The cache may hold folders that ld.so.conf does not name, or no more. Its strings are enough here: which entry
+ * serves a name is the loader's business. */
+static void add_cache(struct snapshot *s, struct lib_folders *to)
+{
+    static const char file[] = "/etc/ld.so.cache";
+    const struct text *t = place_text(s->place, file, TEXT_LDCACHE);
+    if (t->known != KNOWN_PRESENT)
+        return;
+    const char *last = "";
+    for (const char *p = t->at, *end = t->at + t->len; p < end;) {
+        const char *slash = memchr(p, '/', (size_t)(end - p));
+        if (!slash)
+            break;
+        size_t len = strnlen(slash, (size_t)(end - slash));
+        const char *name = len < PATH_MAX_LEN && slash + len < end ? path_base(slash) : "";
+        p = slash + len;
+        if (!is_nvidia(name))
+            continue;
+        const char *dir = path_dir(&s->arena, slash);
+        if (!str_eq(dir, last))
+            folders_add(s, to, dir, FOLDER_CACHE, file);
+        last = dir;
+    }
+}
+
 void folders_find(struct snapshot *s, struct lib_folders *ret)
 {
     add_env(s, ret);
+    add_cache(s, ret);
     add_conf(s, ret);
     for (size_t i = 0; i < ARRAY_LEN(default_folders); i++)
         folders_add(s, ret, default_folders[i], FOLDER_DEFAULT, "default folder");

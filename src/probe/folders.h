@@ -1,5 +1,5 @@
-/* Folders in which a loader would look for libraries, and others in which NVIDIA's lie, as hints:
- * what the loader's cache really holds is known to load/ only. */
+/* Folders in which a loader would look for libraries, and others in which NVIDIA's lie, as hints: which file a name
+ * gives is known to load/ only. */
 #ifndef ORTFIT_PROBE_FOLDERS_H
 #define ORTFIT_PROBE_FOLDERS_H
 
@@ -8,6 +8,7 @@
 enum folder_via {
     FOLDER_ENV,     /* LD_LIBRARY_PATH */
     FOLDER_CONF,    /* named in ld.so.conf or ld.so.conf.d, so probably in the cache */
+    FOLDER_CACHE,   /* an NVIDIA library of it is in ld.so.cache, whatever ld.so.conf says now */
     FOLDER_DEFAULT, /* the loader's own */
     FOLDER_KNOWN, /* where drivers and toolkits are known to lie; the loader does not look there by
                      itself */
