@@ -19,6 +19,7 @@ enum {
     PROCESS_MAX_OBJECTS = 4096,  /* in one process; more ends with ERR_LIMIT */
     PROCESS_MAX_CAPS = 40,       /* subfolders of a search folder (glibc-hwcaps, legacy) */
     PROCESS_MAX_LIST = 4096,     /* elements of one search list */
+    PROCESS_SMALL_DIR = 16384,   /* bytes of a folder that is read as a whole: cheaper than asking name by name */
     PROCESS_MAX_PATH = 4096,     /* PATH_MAX of Linux, the final NUL included */
 };
 
@@ -31,6 +32,7 @@ struct dir {
     unsigned char state[PROCESS_MAX_CAPS];  /* of path + caps[i]: enum dir_state */
     unsigned char top[PROCESS_MAX_CAPS];    /* of path + the first component of caps[i] */
     int top_error[PROCESS_MAX_CAPS];
+    const struct listing *names; /* of a small folder; NULL: not read */
 };
 
 struct dirlist {
