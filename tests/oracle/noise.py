@@ -726,6 +726,8 @@ def file_form(t):
             t.libs[t.pick(t.letters())]["name"],
         ]
     )
+    if t.setting.prefix and t.tree["file"].startswith("/proc"):
+        t.tree["file"] = "/etc/ld.so.cache"  # a link of the living process, not of the root
     if t.p(0.7) and a["dir"] not in t.llp:
         t.llp.insert(0, dir_text(t, folder))
 

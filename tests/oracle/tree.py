@@ -83,6 +83,10 @@ class Setting:
         if r != 0:
             raise OSError(ctypes.get_errno(), "mount " + target)
 
+    def may_mount(self):
+        """0 when this process may make a mount namespace; it is in one afterwards."""
+        return 0 if self.root and self.libc.unshare(0x20000) == 0 else 1
+
     def isolate(self, plain=False):
         """A mount namespace with a tmpfs; unless plain, our own cache, a layer over /usr/lib."""
         CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
