@@ -177,6 +177,8 @@ static enum elf_problem check_mapping(const struct reader *r)
         const struct segment *s = &img->segments[i];
         if (s->offset > INT64_MAX - (s->map_end - s->start) || s->map_end - s->start >= ADDRESS_END)
             return ELF_MAP_FAILED;
+        if (s->map_end > page_up(last->mem_end))
+            return ELF_DAMAGED; /* mapped over what happens to lie behind */
         if (s->mem_end <= s->data_end)
             continue;
         if (page_up(s->data_end) != s->data_end && s->offset + (page_down(s->data_end) - s->start) >= img->length)

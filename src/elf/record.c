@@ -31,7 +31,7 @@ struct want_list {
 struct recorded {
     bool cut;
     size_t relocs_size;
-    struct wishes defines, lacks, breaks; /* sorted */
+    struct wishes defines, addresses, lacks, breaks; /* sorted */
     struct want_list now, lazy;
 };
 
@@ -104,13 +104,20 @@ void elf_asked_free(struct elf_asked *set)
     free(set);
 }
 
-enum elf_answer recorded_defines(const struct recorded *r, const char *name, const char *version, bool listed)
+enum elf_answer recorded_defines(const struct recorded *r, const char *name, const char *version)
 {
     if (wishes_hold(&r->defines, name, version))
         return ELF_YES;
-    if (wishes_hold(&r->breaks, name, version))
-        return ELF_UNKNOWN;
-    return listed || wishes_hold(&r->lacks, name, version) ? ELF_NO : ELF_UNKNOWN;
+    return wishes_hold(&r->lacks, name, version) ? ELF_NO : ELF_UNKNOWN;
+}
+
+enum elf_answer recorded_resolves(const struct recorded *r, const struct elf_undef *u)
+{
+    if (wishes_hold(&r->defines, u->name, u->version))
+        return ELF_YES;
+    if (u->address && wishes_hold(&r->addresses, u->name, u->version))
+        return ELF_YES;
+    return wishes_hold(&r->breaks, u->name, u->version) ? ELF_UNKNOWN : ELF_NO;
 }
 
 bool recorded_wants(const struct recorded *r, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
@@ -137,6 +144,7 @@ void recorded_free(struct recorded *r)
     if (!r)
         return;
     vec_done(&r->defines);
+    vec_done(&r->addresses);
     vec_done(&r->lacks);
     vec_done(&r->breaks);
     vec_done(&r->now);
@@ -312,7 +320,7 @@ static void save_undefs(const struct elf *elf, struct json *to)
 struct want_filter {
     const struct elf_undef *undefs;
     size_t n_undefs;
-    unsigned char *seen; /* a bit a kind for each undefined symbol */
+    uint16_t *seen; /* of each undefined symbol: a bit a kind, once for calls and once for others */
     struct want_list list;
 };
 
@@ -320,10 +328,11 @@ static bool keep_want(void *ctx, const struct elf_want *w)
 {
     struct want_filter *f = ctx;
     if (w->symbol) {
-        unsigned char *seen = &f->seen[w->symbol - f->undefs];
-        if (*seen >> w->kind & 1)
+        uint16_t *seen = &f->seen[w->symbol - f->undefs];
+        unsigned bit = (unsigned)w->kind + (w->call ? 8 : 0);
+        if (*seen >> bit & 1)
             return true;
-        *seen = (unsigned char)(*seen | 1u << w->kind);
+        *seen = (uint16_t)(*seen | 1u << bit);
     } else {
         for (size_t i = f->list.n; i-- > 0;)
             if (f->list.at[i].kind == w->kind && f->list.at[i].type == w->type && !f->list.at[i].symbol)
@@ -337,7 +346,7 @@ static void save_wants(const struct elf *elf, bool lazy, const char *key, struct
 {
     struct want_filter f = { 0 };
     f.n_undefs = elf_undefs(elf, &f.undefs);
-    f.seen = xcalloc(f.n_undefs + 1, 1);
+    f.seen = xcalloc(f.n_undefs + 1, sizeof(*f.seen));
     if (elf->symbols->recorded)
         (void)recorded_wants(elf->symbols->recorded, lazy, keep_want, &f);
     else
@@ -350,6 +359,8 @@ static void save_wants(const struct elf *elf, bool lazy, const char *key, struct
         json_uint(to, (unsigned)w->kind);
         json_int(to, w->symbol ? (int64_t)(w->symbol - f.undefs) : -1);
         json_uint(to, w->type);
+        if (w->call || w->plt)
+            json_bool(to, w->call);
         if (w->plt)
             json_bool(to, true);
         json_arr_end(to);
@@ -357,6 +368,19 @@ static void save_wants(const struct elf *elf, bool lazy, const char *key, struct
     json_arr_end(to);
     vec_done(&f.list);
     free(f.seen);
+}
+
+/* What the file says to a name asked: yes, an address only, or that the look-up breaks. */
+enum reply { REPLY_NO, REPLY_YES, REPLY_ADDRESS, REPLY_BROKEN };
+
+static enum reply reply_to(const struct elf *elf, struct elf_undef u)
+{
+    u.address = false;
+    enum elf_answer a = elf_resolves(elf, &u);
+    if (a != ELF_NO)
+        return a == ELF_YES ? REPLY_YES : REPLY_BROKEN;
+    u.address = true;
+    return elf_resolves(elf, &u) == ELF_YES ? REPLY_ADDRESS : REPLY_NO;
 }
 
 static void save_wish(const struct elf_undef *u, struct json *to)
@@ -368,13 +392,13 @@ static void save_wish(const struct elf_undef *u, struct json *to)
     json_arr_end(to);
 }
 
-/* The asked names that the file answers so; no key when there are none. */
-static void save_answers(const struct elf *elf, const struct wishes *asked, enum elf_answer which, const char *key,
+/* The names with that reply; no key when there are none. */
+static void save_replies(const struct wishes *asked, const unsigned char *replies, enum reply which, const char *key,
                          struct json *to)
 {
     bool begun = false;
     for (size_t i = 0; i < asked->n; i++) {
-        if (elf_resolves(elf, &asked->at[i].u) != which)
+        if (replies[i] != which)
             continue;
         if (!begun) {
             json_key(to, key);
@@ -409,6 +433,14 @@ static void save_lacks(const struct elf *elf, struct json *to)
     vec_done(&lacks);
 }
 
+static void add_recorded(const struct recorded *r, struct wishes *all)
+{
+    const struct wishes *known[] = { &r->defines, &r->addresses, &r->breaks };
+    for (size_t k = 0; k < ARRAY_LEN(known); k++)
+        for (size_t i = 0; i < known[k]->n; i++)
+            vec_push(all, known[k]->at[i]);
+}
+
 static void save_symbols(const struct elf *elf, struct elf_asked *asked, struct json *to)
 {
     const struct elf_symbols *s = elf->symbols;
@@ -430,11 +462,15 @@ static void save_symbols(const struct elf *elf, struct elf_asked *asked, struct 
     for (size_t i = 0; i < s->queries.n; i++)
         vec_push(&all, wish_of(s->queries.at[i].name, s->queries.at[i].version));
     if (s->recorded)
-        for (size_t i = 0; i < s->recorded->defines.n; i++)
-            vec_push(&all, s->recorded->defines.at[i]);
+        add_recorded(s->recorded, &all);
     wishes_sort(&all);
-    save_answers(elf, &all, ELF_YES, "defines", to);
-    save_answers(elf, &all, ELF_UNKNOWN, "breaks", to);
+    unsigned char *replies = xcalloc(all.n + 1, 1);
+    for (size_t i = 0; i < all.n; i++)
+        replies[i] = (unsigned char)reply_to(elf, all.at[i].u);
+    save_replies(&all, replies, REPLY_YES, "defines", to);
+    save_replies(&all, replies, REPLY_ADDRESS, "addresses", to);
+    save_replies(&all, replies, REPLY_BROKEN, "breaks", to);
+    free(replies);
     vec_done(&all);
     save_lacks(elf, to);
 }
@@ -628,7 +664,8 @@ static int load_wants(const json_t *from, const char *key, const struct elf_symb
                           .kind = (enum elf_want_kind)kind,
                           .symbol = undef < 0 ? NULL : &s->undefs[undef],
                           .type = (uint32_t)type,
-                          .plt = json_is_true(json_array_get(w, 3)),
+                          .call = json_is_true(json_array_get(w, 3)),
+                          .plt = json_is_true(json_array_get(w, 4)),
                       });
     }
     return 0;
@@ -652,6 +689,8 @@ static int load_symbols(const json_t *from, struct arena *a, struct elf_symbols 
         rc = load_wants(from, "wants_lazy", s, &r->lazy, e);
     if (rc == 0)
         rc = load_wishes(from, "defines", a, &r->defines, e);
+    if (rc == 0)
+        rc = load_wishes(from, "addresses", a, &r->addresses, e);
     if (rc == 0)
         rc = load_wishes(from, "lacks", a, &r->lacks, e);
     if (rc == 0)

@@ -5,7 +5,9 @@
 #include "elf/dynamic.h"
 
 struct recorded;
-enum elf_answer recorded_defines(const struct recorded *r, const char *name, const char *version, bool listed);
+enum elf_answer recorded_defines(const struct recorded *r, const char *name, const char *version);
+/* For symbols of elf_undefs of another file of the same snapshot: what is not recorded was not defined. */
+enum elf_answer recorded_resolves(const struct recorded *r, const struct elf_undef *u);
 bool recorded_wants(const struct recorded *r, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx);
 size_t recorded_relocs_size(const struct recorded *r);
 void recorded_free(struct recorded *r); /* NULL is fine */

@@ -210,7 +210,7 @@ enum elf_answer elf_defines(const struct elf *elf, const char *name, const char 
     if (!s)
         return ELF_UNKNOWN;
     if (s->recorded)
-        return recorded_defines(s->recorded, name, version, false);
+        return recorded_defines(s->recorded, name, version);
     struct elf_undef u = {
         .name = name,
         .version = version,
@@ -228,7 +228,7 @@ enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u)
     struct elf_symbols *s = elf->symbols;
     if (!s)
         return ELF_UNKNOWN;
-    return s->recorded ? recorded_defines(s->recorded, u->name, u->version, true) : resolve(s, u);
+    return s->recorded ? recorded_resolves(s->recorded, u) : resolve(s, u);
 }
 
 /* How many symbols can be undefined ones: those before the hashed ones, else all that DT_HASH counts, else as many
