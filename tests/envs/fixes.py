@@ -74,6 +74,21 @@ def environment_of(fix):
     return []
 
 
+def fetch_wheels(argv, variables, wheels):
+    """Keep what pip is about to install: some indexes forbid pip's own cache to."""
+    if "install" not in argv[:4] or "pip" not in " ".join(argv[:3]):
+        return
+    os.makedirs(wheels, exist_ok=True)
+    variables["PIP_FIND_LINKS"] = " ".join(
+        filter(None, [variables.get("PIP_FIND_LINKS"), wheels]))
+    words = argv[argv.index("install") + 1:]
+    requirements = [w for w in words if not w.startswith("-")]
+    flags = ["--no-deps"] if "--no-deps" in words else []
+    subprocess.run([*argv[:argv.index("install")], "download", "-q", "-d", wheels, *flags,
+                    *requirements], env=variables, cwd="/", check=False, timeout=TIME_LIMIT,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def run_command(argv, env, cache):
     """Run an installer's command as in a shell where the environment `env` is active."""
     name = os.path.basename(argv[0])
@@ -88,6 +103,8 @@ def run_command(argv, env, cache):
     variables.setdefault("SSL_CERT_FILE", variables.get("PIP_CERT", ""))
     if not variables["SSL_CERT_FILE"]:
         del variables["SSL_CERT_FILE"]
+    if not name.startswith("uv"):
+        fetch_wheels(argv, variables, os.path.join(cache, "wheels"))
     done = subprocess.run(argv, env=variables, cwd="/", check=False, timeout=TIME_LIMIT,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT)
