@@ -67,6 +67,7 @@ struct elf_undef {
     uint32_t hash, version_hash; /* so that elf_resolves need not hash again */
     bool address; /* set by the caller of elf_resolves: an undefined symbol with an address will do as well (a
                    * function of a program, at its PLT), as for relocations that are no calls */
+    bool any_version; /* set by the caller likewise: versions do not count, but a hidden one hides (musl) */
 };
 
 struct elf_filter {

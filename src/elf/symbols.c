@@ -66,7 +66,7 @@ struct lookup {
     size_t name_len;
     const char *version; /* NULL: none wanted */
     uint32_t version_hash;
-    bool address;
+    bool address, any_version;
     unsigned others; /* versioned definitions met while no version is wanted */
     Elf64_Sym other;
 };
@@ -81,6 +81,8 @@ static bool version_fits(const struct elf_symbols *s, struct lookup *l, const El
 {
     static const struct version none;
     unsigned index = versym & 0x7fff;
+    if (l->any_version)
+        return !(versym & 0x8000);
     if (!l->version) {
         if (index < 3)
             return true;
@@ -200,7 +202,8 @@ static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u)
         return ELF_NO; /* nothing that could be loaded */
     versions_read(s);
     struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash,
-                        .address = u->address };
+                        .address = u->address,
+                        .any_version = u->any_version };
     return answer(s, &l, u->hash);
 }
 

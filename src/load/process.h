@@ -104,6 +104,7 @@ struct load_process {
     const char *start_error;
     bool preloads;             /* LD_PRELOAD or /etc/ld.so.preload say something */
     bool exec_stack;           /* the stack is executable by now */
+    const char *musl_env, *musl_path, *musl_exe; /* LD_LIBRARY_PATH, the system's folders, argv[0] */
     uint64_t tls_used, tls_size, tls_align, tls_optional; /* the static TLS block */
     /* the current call */
     bool explore;
