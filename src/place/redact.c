@@ -66,7 +66,8 @@ static bool stands_alone(const struct rule *r, const char *s, size_t n, size_t i
     return begin && end;
 }
 
-static void redact_bytes(const struct redaction *r, const char *s, size_t n, struct str *to)
+/* masked: names become question marks, so that nothing moves. */
+static void redact_bytes(const struct redaction *r, const char *s, size_t n, bool masked, struct str *to)
 {
     for (size_t i = 0; i < n;) {
         const struct rule *hit = NULL;
@@ -77,7 +78,10 @@ static void redact_bytes(const struct redaction *r, const char *s, size_t n, str
                 hit = rule;
         }
         if (hit) {
-            str_add(to, hit->to);
+            for (size_t k = 0; masked && k < hit->from_len; k++)
+                str_addc(to, '?');
+            if (!masked)
+                str_add(to, hit->to);
             i += hit->from_len;
         } else {
             str_addc(to, s[i++]);
@@ -85,10 +89,29 @@ static void redact_bytes(const struct redaction *r, const char *s, size_t n, str
     }
 }
 
+/* A binary file points into its own strings: a shorter stand-in is filled up with NUL, and where none fits the name
+ * is masked; then what was at that path is unknown in a replay. */
+static void redact_binary(const struct redaction *r, const char *s, size_t n, struct str *to)
+{
+    for (size_t i = 0; i < n;) {
+        size_t len = strnlen(s + i, n - i), before = to->len;
+        redact_bytes(r, s + i, len, false, to);
+        if (to->len - before > len) {
+            str_cut(to, before);
+            redact_bytes(r, s + i, len, true, to);
+        }
+        while (to->len - before < len)
+            str_addc(to, '\0');
+        i += len;
+        if (i < n)
+            str_addc(to, s[i++]);
+    }
+}
+
 static void put_redacted(const struct redaction *r, const json_t *v, struct json *to)
 {
     struct str out = { 0 };
-    redact_bytes(r, json_string_value(v), json_string_length(v), &out);
+    redact_bytes(r, json_string_value(v), json_string_length(v), false, &out);
     json_strn(to, str_get(&out), out.len);
     str_done(&out);
 }
@@ -98,7 +121,10 @@ static void put_raw(const struct redaction *r, const json_t *raw, struct json *t
 {
     struct str bytes = { 0 }, out = { 0 }, text = { 0 };
     (void)escape_read(&bytes, json_string_value(raw), json_string_length(raw)); /* ours: well-formed */
-    redact_bytes(r, str_get(&bytes), bytes.len, &out);
+    if (memchr(str_get(&bytes), '\0', bytes.len))
+        redact_binary(r, str_get(&bytes), bytes.len, &out);
+    else
+        redact_bytes(r, str_get(&bytes), bytes.len, false, &out);
     escape_add(&text, str_get(&out), out.len);
     json_obj_inline(to);
     json_key(to, "raw");

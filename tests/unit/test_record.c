@@ -382,6 +382,34 @@ static void test_redact_replays(void **state)
     tree_remove(dir);
 }
 
+/* A file with NUL bytes keeps its size and the places of its strings, as offsets in ld.so.cache want it. */
+static void test_redact_binary(void **state)
+{
+    (void)state;
+    static const struct {
+        struct who who;
+        char from[40], to[40];
+        size_t n;
+    } binary[] = {
+        { { "grace", "cobol", "/home/grace" }, "\1\0/home/grace/a.so\0/b\0cobol", "\1\0/home/user/a.so\0\0/b\0host\0", 27 },
+        { { "bob", "cobol", "/home/bob" }, "\1\0/home/bob/a.so\0/b\0", "\1\0/home/?\?\?/a.so\0/b\0", 21 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(binary); i++) {
+        char *dir = tree_new();
+        struct place *p = live_as(&binary[i].who);
+        tree_bytes(dir, "ld.so.cache", binary[i].from, binary[i].n);
+        (void)place_text(p, tree_path(dir, "ld.so.cache"), TEXT_LDCACHE);
+        cleanup_(freep) char *text = save(p, true);
+        place_free(p);
+        p = load(dir, text);
+        const struct text *t = place_text(p, tree_path(dir, "ld.so.cache"), TEXT_LDCACHE);
+        assert_int_equal(t->len, binary[i].n);
+        assert_memory_equal(t->at, binary[i].to, binary[i].n);
+        place_free(p);
+        tree_remove(dir);
+    }
+}
+
 /* ---- files that are no record of ours ---- */
 
 #define MACHINE "\"cwd\":\"/\",\"machine\":{\"arch\":\"x86_64\"}"
@@ -562,7 +590,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_unknown_is_not_absent),
         cmocka_unit_test(test_redact_texts),   cmocka_unit_test(test_redact_replays),
-        cmocka_unit_test(test_hostile_documents), cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_redact_binary), cmocka_unit_test(test_hostile_documents), cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_mutated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
