@@ -81,6 +81,7 @@ struct elf_symbols {
     size_t n_undef_of;
     uint16_t machine;
     bool ready;         /* the dynamic section was read: the tables can be asked */
+    bool any_version_asked; /* by elf_undef.any_version */
     bool wants_asked;   /* elf_wants was: a snapshot holds it */
     struct {
         VEC(struct query);

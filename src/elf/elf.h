@@ -138,6 +138,9 @@ size_t elf_undefs(const struct elf *elf, const struct elf_undef **ret);
 enum elf_answer elf_defines(const struct elf *elf, const char *name, const char *version);
 /* The same for a symbol of elf_undefs: quicker, for a whole scope of files. */
 enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u);
+/* Is what elf_resolves finds an indirect function, whose resolver runs while others are relocated? (A file of a
+ * snapshot does not know: false.) */
+bool elf_resolves_indirectly(const struct elf *elf, const struct elf_undef *u);
 /* The first symbol, in the order in which the loader relocates, for which missing(ctx, undef) says true.
  * Looks at DT_RELA/DT_REL and, unless lazy, at DT_JMPREL. NULL when none. */
 const struct elf_undef *elf_first_unresolved(const struct elf *elf, bool lazy,

@@ -31,7 +31,7 @@ struct want_list {
 struct recorded {
     bool cut;
     size_t relocs_size;
-    struct wishes defines, addresses, lacks, breaks; /* sorted */
+    struct wishes defines, indirect, addresses, any_version, lacks, breaks; /* sorted, in no two of the first three */
     struct want_list now, lazy;
 };
 
@@ -106,18 +106,25 @@ void elf_asked_free(struct elf_asked *set)
 
 enum elf_answer recorded_defines(const struct recorded *r, const char *name, const char *version)
 {
-    if (wishes_hold(&r->defines, name, version))
+    if (wishes_hold(&r->defines, name, version) || wishes_hold(&r->indirect, name, version))
         return ELF_YES;
     return wishes_hold(&r->lacks, name, version) ? ELF_NO : ELF_UNKNOWN;
 }
 
 enum elf_answer recorded_resolves(const struct recorded *r, const struct elf_undef *u)
 {
-    if (wishes_hold(&r->defines, u->name, u->version))
+    if (u->any_version)
+        return wishes_hold(&r->any_version, u->name, u->version) ? ELF_YES : ELF_NO;
+    if (wishes_hold(&r->defines, u->name, u->version) || recorded_indirect(r, u))
         return ELF_YES;
     if (u->address && wishes_hold(&r->addresses, u->name, u->version))
         return ELF_YES;
     return wishes_hold(&r->breaks, u->name, u->version) ? ELF_UNKNOWN : ELF_NO;
+}
+
+bool recorded_indirect(const struct recorded *r, const struct elf_undef *u)
+{
+    return wishes_hold(&r->indirect, u->name, u->version);
 }
 
 bool recorded_wants(const struct recorded *r, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
@@ -145,6 +152,8 @@ void recorded_free(struct recorded *r)
         return;
     vec_done(&r->defines);
     vec_done(&r->addresses);
+    vec_done(&r->indirect);
+    vec_done(&r->any_version);
     vec_done(&r->lacks);
     vec_done(&r->breaks);
     vec_done(&r->now);
@@ -370,15 +379,17 @@ static void save_wants(const struct elf *elf, bool lazy, const char *key, struct
     free(f.seen);
 }
 
-/* What the file says to a name asked: yes, an address only, or that the look-up breaks. */
-enum reply { REPLY_NO, REPLY_YES, REPLY_ADDRESS, REPLY_BROKEN };
+/* What the file says to a name asked: yes, yes by an indirect function, an address only, or that the look-up breaks. */
+enum reply { REPLY_NO, REPLY_YES, REPLY_INDIRECT, REPLY_ADDRESS, REPLY_BROKEN };
 
 static enum reply reply_to(const struct elf *elf, struct elf_undef u)
 {
-    u.address = false;
+    u.address = u.any_version = false;
     enum elf_answer a = elf_resolves(elf, &u);
+    if (a == ELF_YES)
+        return elf_resolves_indirectly(elf, &u) ? REPLY_INDIRECT : REPLY_YES;
     if (a != ELF_NO)
-        return a == ELF_YES ? REPLY_YES : REPLY_BROKEN;
+        return REPLY_BROKEN;
     u.address = true;
     return elf_resolves(elf, &u) == ELF_YES ? REPLY_ADDRESS : REPLY_NO;
 }
@@ -435,7 +446,7 @@ static void save_lacks(const struct elf *elf, struct json *to)
 
 static void add_recorded(const struct recorded *r, struct wishes *all)
 {
-    const struct wishes *known[] = { &r->defines, &r->addresses, &r->breaks };
+    const struct wishes *known[] = { &r->defines, &r->indirect, &r->addresses, &r->any_version, &r->breaks };
     for (size_t k = 0; k < ARRAY_LEN(known); k++)
         for (size_t i = 0; i < known[k]->n; i++)
             vec_push(all, known[k]->at[i]);
@@ -468,8 +479,17 @@ static void save_symbols(const struct elf *elf, struct elf_asked *asked, struct 
     for (size_t i = 0; i < all.n; i++)
         replies[i] = (unsigned char)reply_to(elf, all.at[i].u);
     save_replies(&all, replies, REPLY_YES, "defines", to);
+    save_replies(&all, replies, REPLY_INDIRECT, "indirect", to);
     save_replies(&all, replies, REPLY_ADDRESS, "addresses", to);
     save_replies(&all, replies, REPLY_BROKEN, "breaks", to);
+    if (s->any_version_asked) {
+        for (size_t i = 0; i < all.n; i++) {
+            struct elf_undef u = all.at[i].u;
+            u.any_version = true;
+            replies[i] = elf_resolves(elf, &u) == ELF_YES ? REPLY_YES : REPLY_NO;
+        }
+        save_replies(&all, replies, REPLY_YES, "any_version", to);
+    }
     free(replies);
     vec_done(&all);
     save_lacks(elf, to);
@@ -690,7 +710,12 @@ static int load_symbols(const json_t *from, struct arena *a, struct elf_symbols 
     if (rc == 0)
         rc = load_wishes(from, "defines", a, &r->defines, e);
     if (rc == 0)
+        rc = load_wishes(from, "indirect", a, &r->indirect, e);
+    if (rc == 0)
         rc = load_wishes(from, "addresses", a, &r->addresses, e);
+    if (rc == 0)
+        rc = load_wishes(from, "any_version", a, &r->any_version, e);
+    s->any_version_asked = r->any_version.n > 0;
     if (rc == 0)
         rc = load_wishes(from, "lacks", a, &r->lacks, e);
     if (rc == 0)

@@ -10,6 +10,7 @@ enum elf_answer recorded_defines(const struct recorded *r, const char *name, con
 enum elf_answer recorded_resolves(const struct recorded *r, const struct elf_undef *u);
 bool recorded_wants(const struct recorded *r, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx);
 size_t recorded_relocs_size(const struct recorded *r);
+bool recorded_indirect(const struct recorded *r, const struct elf_undef *u);
 void recorded_free(struct recorded *r); /* NULL is fine */
 bool recorded_is_cut(const struct recorded *r);
 

@@ -122,13 +122,22 @@ static enum match check(const struct elf_symbols *s, struct lookup *l, uint32_t 
     return version_fits(s, l, sym, versym) ? MATCH_YES : MATCH_NO;
 }
 
+/* Most files do not have the symbol, and one word of their filter says so. */
+static bool filtered_out(const struct elf_symbols *s, uint32_t hash)
+{
+    if (!s->gnu_hash || s->bloom.left == 0)
+        return false;
+    uint64_t word;
+    memcpy(&word, s->bloom.at + (size_t)(hash / 64 & (s->n_bloom - 1)) * 8, sizeof(word));
+    return !(word >> (hash & 63) & word >> (hash >> (s->bloom_shift & 31) & 63) & 1);
+}
+
 static enum match find_gnu(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret)
 {
-    uint64_t word;
     uint32_t at;
-    if (!span_copy(s->bloom, (size_t)(hash / 64 & (s->n_bloom - 1)) * 8, &word, sizeof(word)))
-        return MATCH_BROKEN;
-    if (!(word >> (hash & 63) & word >> (hash >> (s->bloom_shift & 31) & 63) & 1))
+    if (s->bloom.left == 0)
+        return MATCH_BROKEN; /* the filter, or what follows it, runs out of the file */
+    if (filtered_out(s, hash))
         return MATCH_NO;
     if (!u32_at(s->buckets, hash % s->n_buckets, &at))
         return MATCH_BROKEN;
@@ -167,11 +176,12 @@ static enum match find_sysv(const struct elf_symbols *s, struct lookup *l, uint3
     return MATCH_NO;
 }
 
-static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uint32_t hash)
+/* ret_sym: the definition when the answer is yes. */
+static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret_sym)
 {
     if (s->n_buckets == 0)
         return ELF_NO;
-    Elf64_Sym sym;
+    Elf64_Sym sym = { 0 };
     enum match m = s->gnu_hash ? find_gnu(s, l, hash, &sym) : find_sysv(s, l, elf_hash_sysv(l->name), &sym);
     if (m == MATCH_BROKEN || s->image.shrunk)
         return ELF_UNKNOWN;
@@ -180,6 +190,7 @@ static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uin
             return ELF_NO;
         sym = l->other;
     }
+    *ret_sym = sym;
     return visible(&sym) && bound(&sym) ? ELF_YES : ELF_NO;
 }
 
@@ -196,15 +207,16 @@ static void remember(struct elf_symbols *s, const char *name, const char *versio
         vec_push(&s->queries, (struct query){ xstrdup(name), version ? xstrdup(version) : NULL, answer });
 }
 
-static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u)
+static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u, Elf64_Sym *ret_sym)
 {
-    if (!s->ready)
-        return ELF_NO; /* nothing that could be loaded */
+    s->any_version_asked = s->any_version_asked || u->any_version;
+    if (!s->ready || (filtered_out(s, u->hash) && !s->image.shrunk))
+        return ELF_NO;
     versions_read(s);
     struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash,
                         .address = u->address,
                         .any_version = u->any_version };
-    return answer(s, &l, u->hash);
+    return answer(s, &l, u->hash, ret_sym);
 }
 
 enum elf_answer elf_defines(const struct elf *elf, const char *name, const char *version)
@@ -221,7 +233,8 @@ enum elf_answer elf_defines(const struct elf *elf, const char *name, const char 
         .hash = elf_hash_gnu(name),
         .version_hash = version ? elf_hash_sysv(version) : 0,
     };
-    enum elf_answer a = resolve(s, &u);
+    Elf64_Sym sym;
+    enum elf_answer a = resolve(s, &u, &sym);
     remember(s, name, version, a);
     return a;
 }
@@ -231,7 +244,17 @@ enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u)
     struct elf_symbols *s = elf->symbols;
     if (!s)
         return ELF_UNKNOWN;
-    return s->recorded ? recorded_resolves(s->recorded, u) : resolve(s, u);
+    Elf64_Sym sym;
+    return s->recorded ? recorded_resolves(s->recorded, u) : resolve(s, u, &sym);
+}
+
+bool elf_resolves_indirectly(const struct elf *elf, const struct elf_undef *u)
+{
+    struct elf_symbols *s = elf->symbols;
+    Elf64_Sym sym;
+    if (s && s->recorded)
+        return recorded_indirect(s->recorded, u);
+    return s && resolve(s, u, &sym) == ELF_YES && ELF64_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
 }
 
 /* How many symbols can be undefined ones: those before the hashed ones, else all that DT_HASH counts, else as many
