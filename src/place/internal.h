@@ -74,6 +74,7 @@ struct place {
     struct env_entry *env;
     struct call_entry *calls;
     struct place_machine *machine; /* NULL until asked */
+    struct redaction *redaction;   /* NULL until asked: redact.c */
 };
 
 extern const struct backing place_backing_live;
@@ -109,9 +110,11 @@ bool escape_read(struct str *to, const char *text, size_t n); /* false: no such 
 
 /* Writes the record as it is. */
 void place_write(struct place *p, struct json *to);
-/* Writes the members of a record in which the names of m are replaced. */
+/* The same as a compact JSON object. Caller frees. */
+char *place_record(struct place *p, size_t *ret_len);
+/* Writes the members of the record with the names replaced. */
+void place_write_redacted(struct place *p, struct json *to);
 struct json_t;
-void place_write_redacted(struct json_t *record, const struct place_machine *m, struct json *to);
 /* A snapshot place from the parsed document. */
 int place_load(const struct json_t *doc, const char *name, struct place **ret, struct err *e);
 

@@ -142,5 +142,8 @@ bool place_is_dir(struct place *p, const char *path);
  * names everywhere (paths too, consistently, so that the snapshot still replays). */
 struct json;
 void place_save(struct place *p, bool redact, struct json *to);
+/* The same replacement in a text that goes along with a redacted record. NULL stays NULL; lives as long as the place.
+ * To be asked when everything else was. */
+const char *place_redacted(struct place *p, const char *text);
 
 #endif

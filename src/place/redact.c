@@ -19,7 +19,7 @@ struct rule {
 };
 
 struct redaction {
-    struct arena arena;
+    struct arena *arena;
     struct rule rules[RULES];
     size_t n;
     const char *user, *host; /* what replaces them where a value is nothing but the name */
@@ -207,24 +207,24 @@ static void add_rule(struct redaction *r, const char *from, const char *to, bool
         r->rules[r->n++] = (struct rule){ from, to, strlen(from), path };
 }
 
-static void make_rules(struct redaction *r, const json_t *record)
+/* record: as place_write writes it, compact. */
+static void make_rules(struct redaction *r, const char *record)
 {
     const struct place_machine *m = r->machine;
-    cleanup_(freep) char *files = json_dumps(json_object_get(record, "files"), JSON_ENCODE_ANY | JSON_COMPACT);
-    const char *text = files ? files : "";
-    r->user = stand_in(&r->arena, text, "user");
-    r->host = stand_in(&r->arena, text, "host");
-    const char *home = m->home && m->home[0] == '/' ? path_clean(&r->arena, m->home) : NULL;
+    const char *files = strstr(record, "\"files\":["), *text = files ? files : ""; /* our own words come before */
+    r->user = stand_in(r->arena, text, "user");
+    r->host = stand_in(r->arena, text, "host");
+    const char *home = m->home && m->home[0] == '/' ? path_clean(r->arena, m->home) : NULL;
     if (home && home[1]) {
         if (ordinary(path_base(home)))
-            add_rule(r, home, arena_printf(&r->arena, "/home/%s", r->user), true);
+            add_rule(r, home, arena_printf(r->arena, "/home/%s", r->user), true);
         else
             add_rule(r, path_base(home), r->user, false);
     }
     if (m->user && !ordinary(m->user))
         add_rule(r, m->user, r->user, false);
     if (m->hostname) {
-        const char *first = arena_strndup(&r->arena, m->hostname, strcspn(m->hostname, "."));
+        const char *first = arena_strndup(r->arena, m->hostname, strcspn(m->hostname, "."));
         if (!ordinary(m->hostname))
             add_rule(r, m->hostname, r->host, false);
         if (!ordinary(first))
@@ -287,27 +287,60 @@ static void put_env(const struct redaction *r, const json_t *env, struct json *t
     json_arr_end(to);
 }
 
-void place_write_redacted(json_t *record, const struct place_machine *m, struct json *to)
+static const struct redaction *redaction_of(struct place *p, const char *record)
 {
-    struct redaction r = { .machine = m };
-    make_rules(&r, record);
+    if (!p->redaction) {
+        p->redaction = arena_new(&p->arena, struct redaction);
+        p->redaction->arena = &p->arena;
+        p->redaction->machine = place_machine(p);
+        make_rules(p->redaction, record);
+    }
+    return p->redaction;
+}
+
+const char *place_redacted(struct place *p, const char *text)
+{
+    if (!text)
+        return NULL;
+    if (!p->redaction) {
+        cleanup_(freep) char *record = place_record(p, NULL);
+        (void)redaction_of(p, record);
+    }
+    struct str out = { 0 };
+    redact_bytes(p->redaction, text, strlen(text), false, &out);
+    const char *kept = arena_strdup(&p->arena, str_get(&out));
+    str_done(&out);
+    return kept;
+}
+
+/* Names hide in every text; they are replaced in the finished record, where none can be forgotten. */
+void place_write_redacted(struct place *p, struct json *to)
+{
+    size_t len;
+    cleanup_(freep) char *text = place_record(p, &len);
+    cleanup_(jsonr_decref) json_t *record = NULL;
+    struct err e = { 0 };
+    if (jsonr_parse(text, len, &record, &e) < 0) {
+        json_kstr(to, "error", e.text); /* too large to be read back; never the names instead */
+        return;
+    }
+    const struct redaction *r = redaction_of(p, text);
     const char *key;
     json_t *v, *item;
     size_t i;
     json_object_foreach (record, key, v) {
         json_key(to, key);
         if (str_eq(key, "machine")) {
-            put_machine(&r, v, to);
+            put_machine(r, v, to);
         } else if (str_eq(key, "env")) {
-            put_env(&r, v, to);
+            put_env(r, v, to);
         } else if (json_is_array(v)) {
             json_arr(to);
             json_array_foreach (v, i, item)
-                put_value(&r, item, to);
+                put_value(r, item, to);
             json_arr_end(to);
         } else {
-            put_value(&r, v, to);
+            put_value(r, v, to);
         }
     }
-    arena_done(&r.arena);
 }

@@ -1,11 +1,9 @@
 /* The record of a place: what was asked and what was answered, as JSON. load.c reads it. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/jsonw.h"
 #include "base/vec.h"
 #include "place/internal.h"
@@ -316,33 +314,30 @@ void place_write(struct place *p, struct json *to)
     put_entries(to, p);
 }
 
-/* Names hide in every text; they are replaced in the finished record, where none can be forgotten. */
-static void save_redacted(struct place *p, struct json *to)
+char *place_record(struct place *p, size_t *ret_len)
 {
-    cleanup_(freep) char *text = NULL;
+    char *text = NULL;
     size_t len = 0;
     FILE *f = open_memstream(&text, &len);
     if (!f)
         abort();
-    struct json plain;
-    json_begin(&plain, f, false);
-    json_obj_inline(&plain);
-    place_write(p, &plain);
-    json_obj_end(&plain);
-    json_end(&plain);
-    (void)fclose(f);
-    cleanup_(jsonr_decref) json_t *record = NULL;
-    struct err e = { 0 };
-    if (jsonr_parse(text, len, &record, &e) == 0)
-        place_write_redacted(record, place_machine(p), to);
-    else
-        json_kstr(to, "error", e.text); /* too large to be read back; never the names instead */
+    struct json j;
+    json_begin(&j, f, false);
+    json_obj_inline(&j);
+    place_write(p, &j);
+    json_obj_end(&j);
+    json_end(&j);
+    if (fclose(f) != 0)
+        abort();
+    if (ret_len)
+        *ret_len = len;
+    return text;
 }
 
 void place_save(struct place *p, bool redact, struct json *to)
 {
     if (redact)
-        save_redacted(p, to);
+        place_write_redacted(p, to);
     else
         place_write(p, to);
 }

@@ -217,8 +217,8 @@ static void render_snapshot(const struct report *r, struct json *j)
         json_obj_inline(j);
         json_kstr(j, "key", f->key);
         json_kstr(j, "known", known_texts[f->known]);
-        json_kstr(j, "value", f->value);
-        json_kstr(j, "source", f->source);
+        json_kstr(j, "value", r->redact ? place_redacted(r->s->place, f->value) : f->value);
+        json_kstr(j, "source", r->redact ? place_redacted(r->s->place, f->source) : f->source);
         json_obj_end(j);
     }
     json_arr_end(j);

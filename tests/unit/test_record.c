@@ -343,6 +343,8 @@ static void test_redact_replays(void **state)
     const char *asked[] = { "home", "home/grace", "home/grace/link", "home/by-grace", "home/grace/.venv/pyvenv.cfg", "home/zoe" };
     for (size_t i = 0; i < ARRAY_LEN(asked); i++)
         same(p, p, tree_path(dir, asked[i]));
+    assert_string_equal(place_redacted(p, "grace at /home/grace"), "user at /home/user");
+    assert_null(place_redacted(p, NULL));
     cleanup_(freep) char *text = save(p, true);
     assert_null(strstr(text, "grace"));
     assert_null(strstr(text, "cobol"));
