@@ -1,6 +1,7 @@
 """What goes wrong in a random tree, or differently: one function each, and how often."""
 
 import copy
+import os
 
 DIRS = ["d1", "d2", "d3", "sub/d4", "x"]
 SYSTEM_DIRS = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib", "/lib"]
@@ -21,6 +22,11 @@ HWCAPS = [
     "haswell/x86_64",
 ]
 REAL_LIBS = ["libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libc.so.6"]
+REAL_LIBS += [
+    lib
+    for lib in ("libstdc++.so.6", "libgcc_s.so.1", "libz.so.1", "libgomp.so.1", "libcrypto.so.3")
+    if os.path.exists("/usr/lib/x86_64-linux-gnu/" + lib)
+]
 NODEFLIB, NOOPEN, PIE, NODELETE, NOW = 0x800, 0x40, 0x8000000, 0x8, 0x1
 GLOBAL, INITFIRST, ORIGIN = 0x2, 0x20, 0x80
 
@@ -798,6 +804,28 @@ def second_copy(t):
         preload(t)
 
 
+def many(t):
+    """A crowd of libraries with cycles: the order of relocation shows in who fails first."""
+    n = t.rng.randint(6, 20)
+    names = ["libG%d.so" % i for i in range(n)]
+    for i, name in enumerate(names):
+        later = names[i + 1 :] or names
+        needed = t.rng.sample(later, min(len(later), t.pick([0, 1, 1, 2, 3])))
+        if t.p(0.2):
+            needed.append(t.pick(names))
+        refs = []
+        if t.p(0.25):
+            refs.append({"name": "miss%d" % i, "type": "func", "reloc": t.pick(["glob", "jump"])})
+        spec = {"soname": name, "needed": needed, "defs": [], "refs": refs, "hash": "gnu"}
+        t.elf("d1/" + name, spec)
+    users = t.copies()[:2]
+    for f in users:
+        f["elf"]["needed"] += t.rng.sample(names, t.rng.randint(1, 3))
+    t.llp.append("@/d1")
+    if t.p(0.3):
+        t.preloads.append([t.pick("lg"), t.pick(names)])
+
+
 def fifo(t):
     lib = t.libs[t.pick(t.letters())]
     path = at(t.pick(DIRS[:2]), lib["name"])
@@ -838,6 +866,7 @@ NOISE = [
     (no_hash, 1),
     (soname, 4),
     (second_copy, 5),
+    (many, 3),
     (fifo, 0.05),
 ]
 TOTAL = sum(w for _, w in NOISE)

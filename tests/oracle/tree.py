@@ -490,7 +490,7 @@ def not_started(setting, tree, answer):
     preloads = (tree.get("env") or {}).get("LD_PRELOAD") or tree.get("ld_so_preload")
     if "broken" not in answer or not preloads:
         return False
-    cwd = os.path.join(setting.top, tree.get("cwd") or ".")
+    _, cwd = ortfit_argv(setting, tree)
     status, _, _ = spawn([setting.harness, ""], environment(setting, tree), cwd)
     return status != 0
 
