@@ -44,17 +44,18 @@ static void want_driver(const struct judgement *j, struct finding *f)
 static bool driver_library_unreached(const struct judgement *j)
 {
     const struct ort_try *try = judge_best_try(j);
-    if (!try || !j->s->driver.libcuda_path)
+    const char *here = j->s->driver.libcuda_elsewhere ? j->s->driver.libcuda_elsewhere : j->s->driver.libcuda_path;
+    if (!try || !here)
         return false;
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];
         if (n->status != LOAD_MISSING || !str_starts(n->name, "libcuda.so"))
             continue;
-        const char *dir = path_dir(&j->out->arena, j->s->driver.libcuda_path);
+        const char *dir = path_dir(&j->out->arena, here);
         struct finding *f = finding_add(j->out, "library-not-on-search-path", SEVERITY_ERROR,
                                         "the driver's libcuda.so.1 is here, but the loader does not search there");
         finding_evidence(j->out, f, n->name, say(j, "needed by %s; not searched: %s", path_base(n->needed_by ? n->needed_by : "the provider"),
-                                                 j->s->driver.libcuda_path), "predicted loader");
+                                                 here), "predicted loader");
         finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .name = dir, .why = "where the process is started" });
         return true;
     }
@@ -82,11 +83,34 @@ static void judge_missing(const struct judgement *j)
     want_driver(j, f);
 }
 
-static void judge_too_old(const struct judgement *j)
+const char *judge_compat_version(const struct snapshot *s)
+{
+    return s->driver.compat_dir && present(s->driver.libcuda) && present(s->driver.kernel_module)
+               ? s->driver.libcuda->value : NULL;
+}
+
+static bool any_geforce(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->gpus.n; i++)
+        if (s->gpus.at[i].name && strstr(s->gpus.at[i].name, "GeForce"))
+            return true;
+    return false;
+}
+
+bool judge_compat_works(const struct snapshot *s)
+{
+    const char *version = judge_compat_version(s);
+    const struct kb_compat *row = version ? kb_compat_find(kb_driver_native_cuda(version),
+                                                           driver_branch(s->driver.kernel_module->value)) : NULL;
+    return row && row->works == KB_YES && !any_geforce(s);
+}
+
+/* Before the libraries: those of a CUDA that the driver does not serve need not be installed. */
+void judge_driver_age(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
     const struct kb_floor *floor = j->cuda_major ? kb_driver_floor(j->cuda_major, KB_OS_LINUX) : NULL;
-    const char *version = d->version;
+    const char *version = judge_compat_works(j->s) ? judge_compat_version(j->s) : d->version;
     if (!version || !floor || driver_compare_text(version, floor->driver) >= 0)
         return;
     int native = kb_driver_native_cuda(version);
@@ -101,11 +125,8 @@ static void judge_too_old(const struct judgement *j)
                      floor->prov.source->text);
     const struct kb_ort *row = judge_choose_ort(j, 0, NULL);
     if (row && row->cuda_major < j->cuda_major && j->env)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                                   .spec = say(j, "==%s", row->version),
-                                   .extras = kb_extra_find(row->version, "cuda") ? "cuda,cudnn" : NULL,
-                                   .why = say(j, "the newest build that this driver serves (CUDA %d); or a driver from %s on",
-                                              row->cuda_major, floor->driver) });
+        judge_want_release(j, f, row, say(j, "the newest build that this driver serves (CUDA %d); or a driver from %s on",
+                                          row->cuda_major, floor->driver));
     else
         want_driver(j, f);
 }
@@ -124,11 +145,9 @@ static void stub_in_front(const struct judgement *j)
 static void compat_in_use(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
-    const struct kb_compat *row = kb_compat_find(kb_driver_native_cuda(d->library_version),
-                                                 driver_branch(d->kernel_module->value));
-    bool consumer = false;
-    for (size_t i = 0; i < j->s->gpus.n; i++)
-        consumer |= j->s->gpus.at[i].name && strstr(j->s->gpus.at[i].name, "GeForce");
+    const char *version = judge_compat_version(j->s);
+    const struct kb_compat *row = kb_compat_find(kb_driver_native_cuda(version), driver_branch(d->kernel_module->value));
+    bool consumer = any_geforce(j->s);
     bool refused = row && row->works == KB_NO && row->needless != KB_YES;
     if (!consumer && !refused)
         return;
@@ -136,7 +155,7 @@ static void compat_in_use(const struct judgement *j)
         j->out, "forward-compat-unsupported", SEVERITY_ERROR,
         consumer ? "forward compatibility (cuda-compat) is refused on GeForce GPUs: CUDA failure 804"
                  : "this cuda-compat does not work on this driver branch");
-    finding_evidence(j->out, f, "cuda-compat", d->library_version, d->compat_dir);
+    finding_evidence(j->out, f, "cuda-compat", version, d->compat_dir);
     tell(j, f, d->kernel_module, "kernel module");
     if (refused)
         finding_evidence(j->out, f, "rule", "not compatible", row->prov.source->text);
@@ -155,8 +174,10 @@ static void judge_mismatch(const struct judgement *j)
         stub_in_front(j);
         return;
     }
-    if (d->compat_dir && differ) {
-        compat_in_use(j);
+    const char *compat = judge_compat_version(j->s);
+    if (compat) {
+        if (driver_compare_text(d->kernel_module->value, compat) != 0)
+            compat_in_use(j);
         return;
     }
     if (!differ && !nvml_says)
@@ -174,8 +195,13 @@ static void judge_mismatch(const struct judgement *j)
 void judge_driver(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
-    if (d->known == KNOWN_NOT_LOOKED)
+    if (d->known == KNOWN_NOT_LOOKED) {
+        /* nothing to say of it unless it is all that is missing */
+        const struct ort_try *try = judge_best_try(j);
+        if (try && try->loads == ANSWER_NO && driver_may_come_later(j))
+            judge_missing(j);
         return;
+    }
     if (driver_library_unreached(j))
         return;
     bool library = d->libcuda_path != NULL || present(d->libcuda);
@@ -184,7 +210,6 @@ void judge_driver(const struct judgement *j)
         return;
     }
     judge_mismatch(j);
-    judge_too_old(j);
     if (d->nvml && d->nvml->known == KNOWN_FAILED && !findings_of(j->out, "driver-library-mismatch") &&
         !findings_of(j->out, "driver-missing")) {
         struct finding *f = finding_add(j->out, "driver-unknown-error", SEVERITY_WARNING, "the driver does not answer as it should");
@@ -267,10 +292,7 @@ static void want_covering(const struct judgement *j, struct finding *f, int cc)
     if (!better)
         better = judge_choose_ort(j, 0, NULL);
     if (better && j->env)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                                   .spec = say(j, "==%s", better->version),
-                                   .extras = kb_extra_find(better->version, "cuda") ? "cuda,cudnn" : NULL,
-                                   .why = say(j, "the newest build with code for it (CUDA %d)", better->cuda_major) });
+        judge_want_release(j, f, better, say(j, "the newest build with code for it (CUDA %d)", better->cuda_major));
     else
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                    .why = say(j, "build ONNX Runtime with CMAKE_CUDA_ARCHITECTURES=%d", cc) });

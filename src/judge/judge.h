@@ -50,13 +50,22 @@ typedef void judge_rule(const struct judgement *j);
 
 judge_rule judge_package_clash, judge_cpu_package, judge_torch_pair, judge_numpy, judge_glibc, judge_exec_stack,
     judge_provider_files, judge_libraries, judge_tensorrt, judge_flavours, judge_lazy_libraries, judge_bad_files,
-    judge_driver, judge_gpu_visible, judge_gpu_code, judge_cudnn_gpu;
+    judge_driver_age, judge_driver, judge_gpu_visible, judge_gpu_code, judge_cudnn_gpu, judge_rest;
 
 /* The release to advise when another one is needed: newest that fits Python, glibc, GPU, driver and cuda_major
  * (0: what torch or the driver allow). keep: the version to keep when it fits. NULL: none fits. */
 const struct kb_ort *judge_choose_ort(const struct judgement *j, int cuda_major, const char *keep);
-/* Highest CUDA major that the driver serves; 0 unknown. */
+/* Wants that release of onnxruntime-gpu, with all that it takes to work here: the wheels of CUDA and cuDNN where this
+ * machine has none for it, a cuDNN with code for the GPU, the line preload_dlls(). why: one line for people. */
+void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row, const char *why);
+/* Wants the newest cuDNN with code for a GPU that the newest has none for. */
+void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_major, int cudnn_major);
+/* Highest CUDA major that the driver serves, a cuda-compat folder in use counted; 0 unknown. */
 int judge_driver_cuda_major(const struct snapshot *s);
+/* Version of the cuda-compat library that stands in front of the driver's own, NULL: none does. */
+const char *judge_compat_version(const struct snapshot *s);
+/* Is this cuda-compat one that the driver's branch and every GPU here take? */
+bool judge_compat_works(const struct snapshot *s);
 /* The driver's own library, or one that comes with it. */
 bool judge_is_driver_library(const char *soname);
 /* A copy of soname made for cuda_major (0: any) that is no stub; the environment's own first. NULL: none seen. */

@@ -35,10 +35,12 @@ static enum lack classify(const struct judgement *j, const struct load_need *n)
     return LACK_NOWHERE;
 }
 
-static bool is_library_of_cuda(const struct load_need *n)
+/* TensorRT counts where a copy lies here: then it is a matter of the search path as with any other. */
+static bool is_library_of_cuda(const struct judgement *j, const struct load_need *n)
 {
     enum kb_family family = kb_soname_family(n->name);
-    return family != KB_FAMILY_UNKNOWN && family != KB_FAMILY_TENSORRT && family != KB_FAMILY_DRIVER;
+    return family == KB_FAMILY_TENSORRT ? judge_copy_of(j, n->name, j->cuda_major) != NULL
+                                        : family != KB_FAMILY_UNKNOWN && family != KB_FAMILY_DRIVER;
 }
 
 static const char *try_provider(const struct judgement *j)
@@ -183,13 +185,7 @@ static void want_installed(const struct judgement *j, struct finding *f, const s
         finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
                                    .extras = "cuda,cudnn", .spec = say(j, "==%s", j->kb->version),
                                    .why = say(j, "brings CUDA %d and cuDNN %d from wheels", j->cuda_major, j->cudnn_major) });
-        char spec[96];
-        const char *cudnn = say(j, "libcudnn.so.%d", j->cudnn_major);
-        if (j->cc && j->cc < 75 && kb_soname_spec(cudnn, j->cuda_major, j->cc, spec, sizeof(spec)))
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .spec = spec,
-                                       .name = kb_soname_find(cudnn, j->cuda_major)->package,
-                                       .why = say(j, "the last cuDNN with code for compute capability %d.%d", j->cc / 10,
-                                                  j->cc % 10) });
+        judge_want_cudnn(j, f, j->cuda_major, j->cudnn_major);
     } else if (want_wheels(j, f, lacking, n, &dirs) == 0) {
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                    .why = say(j, "install CUDA %d%s", j->cuda_major,
@@ -231,6 +227,19 @@ struct lacking {
     VEC(const struct load_need *);
 };
 
+/* The finding whose fix replaces the build, so that libraries for this one would be in vain; NULL: none. */
+static const char *replaced_by(const struct judgement *j)
+{
+    const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
+    if (torch && torch->severity == SEVERITY_ERROR)
+        return "goes with torch-ort-mismatch: packages for another CUDA would break torch";
+    const struct finding *old = findings_of(j->out, "driver-too-old");
+    for (size_t i = 0; old && i < old->wants.n; i++)
+        if (old->wants.at[i].kind == WANT_PACKAGE)
+            return "goes with driver-too-old: this driver does not serve these libraries";
+    return NULL;
+}
+
 static void report_lack(const struct judgement *j, enum lack kind, const struct lacking *l)
 {
     bool cudnn = kind == LACK_OTHER_CUDNN || kind == LACK_NO_CUDNN;
@@ -242,10 +251,9 @@ static void report_lack(const struct judgement *j, enum lack kind, const struct 
     struct finding *f = finding_add(j->out, lack_kinds[kind].cause, SEVERITY_ERROR, title);
     for (size_t i = 0; i < l->n; i++)
         tell_missing(j, f, l->at[i]);
-    const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
-    if (torch && torch->severity == SEVERITY_ERROR && kind != LACK_ELSEWHERE)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                   .why = "goes with torch-ort-mismatch: packages for another CUDA would break torch" });
+    const char *with = kind == LACK_ELSEWHERE ? NULL : replaced_by(j);
+    if (with)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = with });
     else if (kind == LACK_ELSEWHERE)
         want_searched(j, f, l->at, l->n);
     else
@@ -257,7 +265,7 @@ void judge_libraries(const struct judgement *j)
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     struct lacking lacks[LACKS] = { 0 };
     for (size_t i = 0; i < try->n_needs; i++)
-        if (try->needs[i].status == LOAD_MISSING && is_library_of_cuda(&try->needs[i]))
+        if (try->needs[i].status == LOAD_MISSING && is_library_of_cuda(j, &try->needs[i]))
             vec_push(&lacks[classify(j, &try->needs[i])], &try->needs[i]);
     /* One command brings both, so one finding speaks of both. */
     if (lacks[LACK_NOWHERE].n)
@@ -276,13 +284,13 @@ void judge_tensorrt(const struct judgement *j)
     struct finding *f = NULL;
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];
-        if (n->status != LOAD_MISSING || kb_soname_family(n->name) != KB_FAMILY_TENSORRT)
+        if (n->status != LOAD_MISSING || kb_soname_family(n->name) != KB_FAMILY_TENSORRT || is_library_of_cuda(j, n))
             continue;
         const struct lib_copy *other = judge_copy_of(j, n->name, 0) ? NULL : judge_other_major(j, n->name);
         if (!f)
             f = finding_add(j->out, other ? "tensorrt-mismatch" : "tensorrt-missing", SEVERITY_ERROR,
                             other ? "the build wants another TensorRT major than this machine has"
-                                  : "TensorRT, which the TensorRT provider needs, cannot be reached");
+                                  : "TensorRT, which the TensorRT provider needs, is not on this machine");
         tell_missing(j, f, n);
     }
     if (!f)
@@ -342,6 +350,13 @@ void judge_flavours(const struct judgement *j)
     want_right_flavour(j, f);
 }
 
+/* The loader gives no rule for what it did not take. */
+static bool on_library_path(const struct judgement *j, const char *path)
+{
+    const char *paths = place_getenv(j->s->place, "LD_LIBRARY_PATH");
+    return paths && joined_has(paths, path_dir(&j->out->arena, path));
+}
+
 void judge_bad_files(const struct judgement *j)
 {
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
@@ -354,7 +369,7 @@ void judge_bad_files(const struct judgement *j)
         if (!f)
             f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "a file that cannot serve stands where the loader looks first");
         finding_evidence(j->out, f, n->name, n->problem ? n->problem : load_status_text(n->status), n->path);
-        if (n->path && n->rule == LOAD_LIBRARY_PATH)
+        if (n->path && (n->rule == LOAD_LIBRARY_PATH || on_library_path(j, n->path)))
             finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, n->path),
                                        .why = "the folder that holds it" });
         else
@@ -379,7 +394,7 @@ void judge_provider_files(const struct judgement *j)
           trt ? j->ort->tensorrt : j->ort->cuda },
     };
     struct finding *f = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(files) && !findings_of(j->out, "provider-library-missing"); i++) {
         if (files[i].path)
             continue;
         if (!f)
@@ -425,4 +440,46 @@ void judge_lazy_libraries(const struct judgement *j)
             want_installed(j, f, l.at, l.n);
     }
     vec_done(&l);
+}
+
+/* Libraries that are no NVIDIA library: ONNX Runtime's own beside it, and the system's. */
+static void tell_other(const struct judgement *j, struct finding *f, const struct load_need *n)
+{
+    struct str searched = { 0 };
+    for (size_t i = 0; i < n->n_searched; i++)
+        str_addf(&searched, "%s%s", i ? ", " : "searched ", n->searched[i]);
+    finding_evidence(j->out, f, n->name, n->needed_by ? say(j, "needed by %s", path_base(n->needed_by)) : "opened by ONNX Runtime",
+                     searched.len ? str_get(&searched) : "predicted loader");
+    str_done(&searched);
+}
+
+/* No failure stays without a word. */
+void judge_rest(const struct judgement *j)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    struct finding *f = NULL;
+    bool own = false;
+    if (try->loads != ANSWER_NO || findings_any_error(j->out))
+        return;
+    for (size_t i = 0; i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        if (n->status != LOAD_MISSING || judge_is_driver_library(n->name))
+            continue;
+        own = str_starts(n->name, "libonnxruntime");
+        if (!f)
+            f = finding_add(j->out, own ? "library-not-on-search-path" : "system-library-missing", SEVERITY_ERROR,
+                            own ? "ONNX Runtime's own provider libraries lie beside it, but the loader does not search there"
+                                : "a library of the system that the provider needs is not on this machine");
+        tell_other(j, f, n);
+    }
+    if (f && own) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .name = j->ort->dir,
+                                   .why = "where the process is started" });
+    } else if (f) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the distribution's package that brings it" });
+    } else if (try->error && !findings_of(j->out, "driver-missing")) {
+        f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "the loader refuses the provider");
+        finding_evidence(j->out, f, "the loader would say", try->error, try->provider_path);
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "see the closure: ortfit check --verbose" });
+    }
 }

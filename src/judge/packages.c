@@ -33,11 +33,11 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
                                    "fit this Python, glibc, driver and GPU; see: ortfit kb table" });
         return;
     }
-    bool has = gpu_version && pep440_same_public(row->version, gpu_version);
-    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                               .spec = say(j, "==%s", row->version), .force = has,
-                               .why = has ? "put the GPU build's files back on top"
-                                          : say(j, "the GPU build: CUDA %d, cuDNN %d", row->cuda_major, row->cudnn_major) });
+    if (gpu_version && pep440_same_public(row->version, gpu_version))
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu", .force = true,
+                                   .spec = say(j, "==%s", row->version), .why = "put the GPU build's files back on top" });
+    else
+        judge_want_release(j, f, row, say(j, "the GPU build: CUDA %d, cuDNN %d", row->cuda_major, row->cudnn_major));
 }
 
 /* Names of installed distributions that require `name`, to say what a removal leaves unsatisfied. */
@@ -68,6 +68,20 @@ static void warn_dependents(const struct judgement *j, struct finding *f, const 
     }
 }
 
+/* What is left when one of two packages in the same folder was removed: its RECORD took files of the other along. */
+static void judge_gone_files(const struct judgement *j)
+{
+    if (j->ort->files != ORT_FILES_INCOMPLETE || !j->ort->package || !j->ort->version)
+        return;
+    struct finding *f = finding_add(j->out, "provider-library-missing", SEVERITY_ERROR,
+                                    say(j, "files of %s are gone, as after removing another package of the same folder",
+                                        j->ort->package));
+    if (j->ort->ownership)
+        finding_evidence(j->out, f, "files", j->ort->ownership->value, j->ort->ownership->source);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = j->ort->package, .force = true,
+                               .spec = say(j, "==%s", j->ort->version), .why = "all of its files anew" });
+}
+
 void judge_package_clash(const struct judgement *j)
 {
     size_t owners = 0;
@@ -78,8 +92,10 @@ void judge_package_clash(const struct judgement *j)
         if (is_kind(j->ort->dists[i]->name, KB_DIST_CUDA))
             gpu_version = j->ort->dists[i]->version;
     }
-    if (owners < 2)
+    if (owners < 2) {
+        judge_gone_files(j);
         return;
+    }
     bool gpu_on_top = is_kind(j->ort->package, KB_DIST_CUDA) && j->ort->files != ORT_FILES_MIXED;
     const char *title =
         j->ort->files == ORT_FILES_MIXED
@@ -193,9 +209,7 @@ void judge_glibc(const struct judgement *j)
     finding_evidence(j->out, f, "the loader would say", error, n ? n->path : j->ort->pybind);
     const struct kb_ort *row = j->s->glibc ? judge_choose_ort(j, j->cuda_major, NULL) : NULL;
     if (row && !(j->ort->version && pep440_same_public(row->version, j->ort->version)))
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                                   .spec = say(j, "==%s", row->version),
-                                   .why = say(j, "the newest build that glibc %s can load", j->s->glibc) });
+        judge_want_release(j, f, row, say(j, "the newest build that glibc %s can load", j->s->glibc));
     else
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                    .why = "use a newer system or container image (glibc 2.28 or later)" });
@@ -212,8 +226,7 @@ void judge_exec_stack(const struct judgement *j)
     finding_evidence(j->out, f, "the loader would say", error, j->ort->pybind);
     const struct kb_ort *row = judge_choose_ort(j, 0, NULL);
     if (row && row->exec_stack != KB_YES)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                                   .spec = say(j, "==%s", row->version), .why = "a build without that mark" });
+        judge_want_release(j, f, row, "a build without that mark");
     else
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                    .why = say(j, "clear the mark: patchelf --clear-execstack %s", j->ort->pybind) });

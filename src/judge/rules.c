@@ -21,6 +21,7 @@ static const struct {
     { judge_glibc, false },
     { judge_numpy, false },
     { judge_provider_files, true },
+    { judge_driver_age, true },
     { judge_torch_pair, true },
     { judge_bad_files, true },
     { judge_libraries, true },
@@ -31,6 +32,7 @@ static const struct {
     { judge_gpu_code, true },
     { judge_cudnn_gpu, true },
     { judge_lazy_libraries, true },
+    { judge_rest, true },
 };
 
 const char *verdict_text(enum verdict v)
@@ -110,11 +112,12 @@ const struct lib_copy *judge_other_major(const struct judgement *j, const char *
 int judge_driver_cuda_major(const struct snapshot *s)
 {
     const struct driver *d = &s->driver;
-    if (d->version) {
+    const char *version = judge_compat_works(s) ? judge_compat_version(s) : d->version;
+    if (version) {
         int best = 0;
         for (int major = 11; major < 30; major++) {
             const struct kb_floor *floor = kb_driver_floor(major, KB_OS_LINUX);
-            if (floor && driver_compare_text(d->version, floor->driver) >= 0)
+            if (floor && driver_compare_text(version, floor->driver) >= 0)
                 best = major;
         }
         return best;
@@ -201,10 +204,52 @@ static int least_cc(const struct snapshot *s)
     return least;
 }
 
+static bool copies_serve(const struct judgement *j, const struct kb_ort *row)
+{
+    for (const char *const *soname = row->needs; *soname; soname++)
+        if (!judge_is_driver_library(*soname) && !judge_copy_of(j, *soname, row->cuda_major))
+            return false;
+    return row->needs[0] != NULL;
+}
+
+void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_major, int cudnn_major)
+{
+    char spec[96];
+    const char *soname = say(j, "libcudnn.so.%d", cudnn_major);
+    const struct kb_soname *package = kb_soname_find(soname, cuda_major);
+    if (j->cc == 0 || j->cc >= 75 || !package || !kb_soname_spec(soname, cuda_major, j->cc, spec, sizeof(spec)))
+        return;
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = package->package, .spec = spec,
+                               .why = say(j, "the last cuDNN with code for compute capability %d.%d", j->cc / 10,
+                                          j->cc % 10) });
+}
+
+void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row, const char *why)
+{
+    const struct kb_extra *cuda = kb_extra_find(row->version, "cuda");
+    bool wheels = !copies_serve(j, row) && cuda && cuda->installable != KB_NO;
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
+                               .spec = say(j, "==%s", row->version), .extras = wheels ? "cuda,cudnn" : NULL, .why = why });
+    if (!wheels || !j->env || !j->env->installer || str_eq(j->env->installer, "conda"))
+        return;
+    judge_want_cudnn(j, f, row->cuda_major, row->cudnn_major);
+    if (row->preload_dlls == KB_YES)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
+}
+
+/* Nothing but the driver's own libraries is missing in a tree that no machine runs yet. */
+static bool driver_alone_open(const struct judgement *j)
+{
+    const struct finding *driver = findings_of(j->out, "driver-missing");
+    return driver && driver->severity == SEVERITY_WARNING && judge_try_fits(&j->p->tries[ORT_AS_IS]);
+}
+
 static enum verdict verdict_of(const struct judgement *j)
 {
     if (findings_any_error(j->out))
         return VERDICT_DOES_NOT_FIT;
+    if (j->p->tries[ORT_AS_IS].loads == ANSWER_NO && driver_alone_open(j))
+        return VERDICT_UNKNOWN;
     switch (j->p->tries[ORT_AS_IS].loads) {
     case ANSWER_YES:
         return VERDICT_FITS;

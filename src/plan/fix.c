@@ -196,7 +196,9 @@ void plan_install(struct judged *judged)
                       .extras = kb_extra_find(row->version, "cuda") ? "cuda,cudnn" : NULL,
                       .why = arena_printf(a, "the newest that fits: CUDA %d, cuDNN %d; published by %s", row->cuda_major,
                                           row->cudnn_major, kb_date()) };
-    vec_push(&f.wants, w);
+    finding_want(&judged->findings, &f, &w);
+    if (j.env->installer && !str_eq(j.env->installer, "conda"))
+        judge_want_cudnn(&j, &f, row->cuda_major, row->cudnn_major);
     plan_pass(&j, &f, PASS_INSTALL);
     struct fix *kept = arena_new(a, struct fix);
     *kept = f.fixes.at[0];
