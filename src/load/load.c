@@ -211,6 +211,13 @@ int load_dlopen(struct load_process *proc, const char *name, const char *caller,
     for (struct object *o = proc->head; caller && o; o = o->next)
         if (str_eq(o->name, caller))
             from = o;
+    /* the same file may have been opened under another name ("/opt/app/bin/../lib/x.so") */
+    const char *real = caller && from == proc->main ? place_realpath(proc->place, search_absolute(proc, caller)) : NULL;
+    for (struct object *o = proc->head; real && o && from == proc->main; o = o->next) {
+        const char *its = o->elf && !o->is_main ? place_realpath(proc->place, search_absolute(proc, o->name)) : NULL;
+        if (its && str_eq(its, real))
+            from = o;
+    }
     if (caller && from == proc->main)
         return err_set(e, ERR_NOT_FOUND, "'%s' is not loaded, so it can open nothing", caller);
     proc->error = NULL;
