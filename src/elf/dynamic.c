@@ -29,14 +29,15 @@ static void flags_of(struct elf *elf, const struct dynamic *d)
     elf->noopen = (flags_1 & DF_1_NOOPEN) != 0;
     elf->nodeflib = (flags_1 & DF_1_NODEFLIB) != 0;
     elf->relr = d->has[DYN_RELR];
-    elf->has_init_code = d->has[DYN_INIT] || (d->has[DYN_INIT_ARRAY] && d->value[DYN_INIT_ARRAYSZ] > 0);
+    elf->has_init_code =
+        d->has[DYN_INIT] || (d->has[DYN_INIT_ARRAY] && d->value[DYN_INIT_ARRAYSZ] > 0);
 }
 
 static int dyn_of_tag(int64_t tag)
 {
     switch (tag) {
-#define X(name, tag_) \
-    case tag_:        \
+#define X(name, tag_)                                                                              \
+    case tag_:                                                                                     \
         return name;
         DYN_TABLE(X)
 #undef X
@@ -139,7 +140,8 @@ static enum elf_problem read_names(struct reader *r, struct span entries)
     struct elf *elf = r->elf;
     struct name_lists l = { 0 };
     bool all = collect_names(r, entries, &l);
-    (void)collect_string(r, DYN_SONAME, &elf->soname); /* looked at only when another name is searched */
+    /* looked at only when another name is searched */
+    (void)collect_string(r, DYN_SONAME, &elf->soname);
     all = collect_string(r, DYN_RPATH, &elf->rpath) && all;
     all = collect_string(r, DYN_RUNPATH, &elf->runpath) && all;
 
@@ -153,7 +155,8 @@ static enum elf_problem read_names(struct reader *r, struct span entries)
     vec_done(&l.info);
     if (all)
         return ELF_FINE;
-    return problem_of(image_at(&r->s->image, r->s->dyn.value[DYN_STRTAB] + r->s->strings.left, NULL));
+    return problem_of(
+        image_at(&r->s->image, r->s->dyn.value[DYN_STRTAB] + r->s->strings.left, NULL));
 }
 
 struct need_list {
@@ -173,7 +176,8 @@ static bool list_needed(void *ctx, const struct need_record *n)
         file = l->at[l->n - 1].file;
     if (!file)
         file = own_string(l->arena, n->file);
-    struct elf_verneed v = { file, own_string(l->arena, n->name), n->hash, (n->flags & VER_FLG_WEAK) != 0 };
+    struct elf_verneed v = { file, own_string(l->arena, n->name), n->hash,
+                             (n->flags & VER_FLG_WEAK) != 0 };
     vec_push(l, v);
     if ((n->other & 0x7fffu) > l->highest)
         l->highest = n->other & 0x7fffu;
@@ -186,7 +190,7 @@ struct definition_list {
     struct {
         VEC(uint32_t);
     } hashes;
-    size_t good;           /* how many come before a record of another version */
+    size_t good; /* how many come before a record of another version */
     unsigned bad_version;
     unsigned highest;
 };
@@ -250,7 +254,8 @@ static enum elf_problem read_gnu_hash(struct elf_symbols *s)
     s->bloom_shift = head[3];
     /* A table that runs out of its segment is met at a lookup, not before: then these stay empty. */
     struct span rest = { table.at + sizeof(head), table.left - sizeof(head) };
-    if (span_take(&rest, (size_t)s->n_bloom * 8, &s->bloom) && span_take(&rest, (size_t)s->n_buckets * 4, &s->buckets))
+    if (span_take(&rest, (size_t)s->n_bloom * 8, &s->bloom) &&
+        span_take(&rest, (size_t)s->n_buckets * 4, &s->buckets))
         s->chains = rest;
     return ELF_FINE;
 }

@@ -35,7 +35,7 @@ struct fatbin {
     unsigned headers; /* read so far */
     struct gpu_code code;
     struct arch_list arch, here; /* of the library; of the container at hand */
-    unsigned char *chunk; /* CHUNK bytes, for searching; allocated at first need */
+    unsigned char *chunk;        /* CHUNK bytes, for searching; allocated at first need */
 };
 
 static bool read_at(const struct fatbin *f, uint64_t at, void *to, size_t n)
@@ -81,7 +81,8 @@ static bool read_container(struct fatbin *f, uint64_t at, uint64_t end)
     bool whole = true;
     while (at < end) {
         unsigned char head[ENTRY_HEAD];
-        if (end - at < ENTRY_HEAD || ++f->headers > MAX_HEADERS || !read_at(f, at, head, sizeof(head))) {
+        if (end - at < ENTRY_HEAD || ++f->headers > MAX_HEADERS ||
+            !read_at(f, at, head, sizeof(head))) {
             whole = false;
             break;
         }
@@ -167,7 +168,8 @@ static void read_region(struct fatbin *f, uint64_t at, uint64_t end)
             continue;
         }
         uint64_t left = end - at - head_size;
-        bool whole = read_container(f, at + head_size, at + head_size + (payload < left ? payload : left));
+        bool whole =
+            read_container(f, at + head_size, at + head_size + (payload < left ? payload : left));
         if (!whole || payload > left)
             f->code.truncated = true;
         if (payload > left)
@@ -189,7 +191,8 @@ static bool is_fatbin_section(const char *name, size_t n)
 /* Says false when the section headers are missing or make no sense. */
 static bool read_sections(struct fatbin *f, const Elf64_Ehdr *h)
 {
-    if (h->e_shoff == 0 || h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 || h->e_shstrndx >= h->e_shnum)
+    if (h->e_shoff == 0 || h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum == 0 ||
+        h->e_shstrndx >= h->e_shnum)
         return false;
     size_t n = (size_t)h->e_shnum * sizeof(Elf64_Shdr);
     if (h->e_shoff > f->size_bytes || n > f->size_bytes - h->e_shoff)
@@ -270,7 +273,8 @@ int fatbin_read(int fd, struct arena *a, struct gpu_code *ret, struct err *e)
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     Elf64_Ehdr h;
     if (read_at(&f, 0, &h, sizeof(h)) && memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 &&
-        h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_ident[EI_DATA] == ELFDATA2LSB && !read_sections(&f, &h))
+        h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_ident[EI_DATA] == ELFDATA2LSB &&
+        !read_sections(&f, &h))
         read_segments(&f, &h);
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
 

@@ -19,12 +19,14 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
         if (at < base || at - base >= img->length)
             continue;
         uintptr_t page = at & ~(uintptr_t)(IMAGE_PAGE - 1);
-        if (mmap((void *)page, IMAGE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        if (mmap((void *)page, IMAGE_PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED)
             break;
         img->shrunk = 1;
         return;
     }
-    (void)sigaction(SIGBUS, &before, NULL); /* not ours: happens again, as it would have without us */
+    /* not ours: happens again, as it would have without us */
+    (void)sigaction(SIGBUS, &before, NULL);
 }
 
 static void enlist(struct image *img)
@@ -56,7 +58,8 @@ int image_map(struct image *img, int fd, uint64_t size_bytes, struct err *e)
     if (size_bytes == 0)
         return 0;
     if (size_bytes > (UINT64_C(1) << 46))
-        return err_set(e, ERR_LIMIT, "a file of %llu bytes is not read", (unsigned long long)size_bytes);
+        return err_set(e, ERR_LIMIT, "a file of %llu bytes is not read",
+                       (unsigned long long)size_bytes);
 
     size_t length = (size_t)page_up(size_bytes);
     void *base = mmap(NULL, (size_t)size_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -84,7 +87,8 @@ struct span image_file(const struct image *img)
 }
 
 /* The spot of an address and how many bytes from there on are of the same kind. */
-static enum spot locate(const struct image *img, uint64_t address, const unsigned char **ret_at, uint64_t *ret_left)
+static enum spot locate(const struct image *img, uint64_t address, const unsigned char **ret_at,
+                        uint64_t *ret_left)
 {
     for (size_t i = img->n_segments; i-- > 0;) {
         const struct segment *s = &img->segments[i];

@@ -33,12 +33,13 @@ static bool find_properties(struct span notes, unsigned *ret_isa)
     for (size_t at = 0; span_copy(notes, at, &n, sizeof(n));) {
         size_t after_name = (sizeof(n) + n.n_namesz + 7) & ~(size_t)7;
         char name[4];
-        if (n.n_type == NT_GNU_PROPERTY_TYPE_0 && n.n_namesz == 4 && span_copy(notes, at + sizeof(n), name, 4) &&
-            memcmp(name, "GNU", 4) == 0) {
+        if (n.n_type == NT_GNU_PROPERTY_TYPE_0 && n.n_namesz == 4 &&
+            span_copy(notes, at + sizeof(n), name, 4) && memcmp(name, "GNU", 4) == 0) {
             struct span part;
             if (found)
                 *ret_isa = 0;
-            if (found || n.n_descsz < 8 || n.n_descsz % 8 || !span_part(notes, at + after_name, n.n_descsz, &part))
+            if (found || n.n_descsz < 8 || n.n_descsz % 8 ||
+                !span_part(notes, at + after_name, n.n_descsz, &part))
                 return true;
             found = true;
             read_properties(part, ret_isa);

@@ -8,10 +8,9 @@ struct problem_row {
     bool skipped;
 };
 
-static const struct problem_row problems[] = {
-    [ELF_FINE] = { "ELF_FINE", "", false },
+static const struct problem_row problems[] = { [ELF_FINE] = { "ELF_FINE", "", false },
 #define X(name, text, skipped) [name] = { #name, text, skipped },
-    ELF_PROBLEM_TABLE(X)
+                                               ELF_PROBLEM_TABLE(X)
 #undef X
 };
 

@@ -48,7 +48,8 @@ static enum elf_problem check_ident(const unsigned char *id)
 static enum elf_problem check_identity(const Elf64_Ehdr *h)
 {
     enum elf_problem p = check_ident(h->e_ident);
-    bool other = p != ELF_FINE && p != ELF_BAD_MAGIC && p != ELF_WRONG_CLASS && h->e_machine != OWN_MACHINE;
+    bool other =
+        p != ELF_FINE && p != ELF_BAD_MAGIC && p != ELF_WRONG_CLASS && h->e_machine != OWN_MACHINE;
     return other ? ELF_WRONG_MACHINE : p;
 }
 
@@ -66,8 +67,10 @@ static enum elf_problem check_header(struct reader *r)
 
     uint64_t n = (uint64_t)h->e_phnum * sizeof(Elf64_Phdr);
     if (h->e_phoff > INT64_MAX)
-        return h->e_phoff + n < h->e_phoff && h->e_phoff + n <= FIRST_READ ? ELF_DAMAGED : ELF_BAD_PHOFF;
-    if (n > 0 && (h->e_phoff > r->file.left || !span_part(r->file, (size_t)h->e_phoff, (size_t)n, &r->phdrs)))
+        return h->e_phoff + n < h->e_phoff && h->e_phoff + n <= FIRST_READ ? ELF_DAMAGED
+                                                                           : ELF_BAD_PHOFF;
+    if (n > 0 && (h->e_phoff > r->file.left ||
+                  !span_part(r->file, (size_t)h->e_phoff, (size_t)n, &r->phdrs)))
         return ELF_BAD_PHDRS;
     return ELF_FINE;
 }
@@ -165,7 +168,8 @@ static enum elf_problem check_mapping(const struct reader *r)
     const struct image *img = &r->s->image;
     const struct segment *first = &img->segments[0], *last = &img->segments[img->n_segments - 1];
     uint64_t length = last->mem_end - first->start;
-    if (length == 0 || length >= ADDRESS_END || (r->align > IMAGE_PAGE && r->align >= ADDRESS_END / 2))
+    if (length == 0 || length >= ADDRESS_END ||
+        (r->align > IMAGE_PAGE && r->align >= ADDRESS_END / 2))
         return ELF_MAP_FAILED;
     bool holes = false;
     for (size_t i = 1; i < img->n_segments; i++)
@@ -181,7 +185,8 @@ static enum elf_problem check_mapping(const struct reader *r)
             return ELF_DAMAGED; /* mapped over what happens to lie behind */
         if (s->mem_end <= s->data_end)
             continue;
-        if (page_up(s->data_end) != s->data_end && s->offset + (page_down(s->data_end) - s->start) >= img->length)
+        if (page_up(s->data_end) != s->data_end &&
+            s->offset + (page_down(s->data_end) - s->start) >= img->length)
             return ELF_CUT;
         if (s->mem_end > page_up(s->data_end) && s->mem_end - page_up(s->data_end) > MEMORY_END)
             return ELF_ZERO_FILL;
@@ -195,10 +200,12 @@ static void read_interp(struct reader *r)
     Elf64_Phdr p;
     for (size_t i = 0; phdr_at(r, i, &p); i++) {
         struct span part;
-        if (p.p_type != PT_INTERP || p.p_filesz == 0 || p.p_filesz > 4096 || p.p_offset > r->file.left ||
+        if (p.p_type != PT_INTERP || p.p_filesz == 0 || p.p_filesz > 4096 ||
+            p.p_offset > r->file.left ||
             !span_part(r->file, (size_t)p.p_offset, (size_t)p.p_filesz, &part))
             continue;
-        r->elf->interp = arena_strndup(r->arena, (const char *)part.at, strnlen((const char *)part.at, part.left));
+        r->elf->interp = arena_strndup(r->arena, (const char *)part.at,
+                                       strnlen((const char *)part.at, part.left));
         return;
     }
 }
@@ -249,7 +256,8 @@ static void read_file(struct reader *r)
     struct elf *elf = r->elf;
     r->file = image_file(&r->s->image);
     if (r->file.left >= EI_NIDENT)
-        memcpy(&r->head, r->file.at, r->file.left < sizeof(r->head) ? r->file.left : sizeof(r->head));
+        memcpy(&r->head, r->file.at,
+               r->file.left < sizeof(r->head) ? r->file.left : sizeof(r->head));
     if (r->file.left < sizeof(r->head)) {
         set_problem(elf, ELF_TOO_SHORT);
         return;

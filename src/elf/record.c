@@ -31,7 +31,8 @@ struct want_list {
 struct recorded {
     bool cut;
     size_t relocs_size;
-    struct wishes defines, indirect, addresses, any_version, lacks, breaks; /* sorted, in no two of the first three */
+    /* sorted; a name is in one of the first three at most */
+    struct wishes defines, indirect, addresses, any_version, lacks, breaks;
     struct want_list now, lazy;
 };
 
@@ -127,7 +128,8 @@ bool recorded_indirect(const struct recorded *r, const struct elf_undef *u)
     return wishes_hold(&r->indirect, u->name, u->version);
 }
 
-bool recorded_wants(const struct recorded *r, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
+bool recorded_wants(const struct recorded *r, bool lazy,
+                    bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
 {
     const struct want_list *list = lazy ? &r->lazy : &r->now;
     for (size_t i = 0; i < list->n; i++)
@@ -171,6 +173,7 @@ struct field {
     size_t offset;
 };
 
+/* clang-format off */
 #define FIELD(member, kind) { #member, kind, offsetof(struct elf, member) }
 static const struct field fields[] = {
     FIELD(size_bytes, FIELD_U64),       FIELD(dev, FIELD_U64),
@@ -188,6 +191,7 @@ static const struct field fields[] = {
     FIELD(tls_align, FIELD_U64),        FIELD(isa_needed, FIELD_UINT),
     FIELD(has_init_code, FIELD_BOOL),
 };
+/* clang-format on */
 
 static uint64_t field_number(const struct field *f, const void *at)
 {
@@ -251,7 +255,8 @@ static void save_fields(const struct elf *elf, struct json *to)
         if (n && f->kind == FIELD_BOOL)
             json_kbool(to, f->key, true);
         else if (n)
-            json_kint(to, f->key, (int64_t)n); /* readers know 64 bits with a sign; taken back the same way */
+            /* readers of JSON know 64 bits with a sign; taken back the same way */
+            json_kint(to, f->key, (int64_t)n);
     }
 }
 
@@ -344,7 +349,8 @@ static bool keep_want(void *ctx, const struct elf_want *w)
         *seen = (uint16_t)(*seen | 1u << bit);
     } else {
         for (size_t i = f->list.n; i-- > 0;)
-            if (f->list.at[i].kind == w->kind && f->list.at[i].type == w->type && !f->list.at[i].symbol)
+            if (f->list.at[i].kind == w->kind && f->list.at[i].type == w->type &&
+                !f->list.at[i].symbol)
                 return true;
     }
     vec_push(&f->list, *w);
@@ -404,8 +410,8 @@ static void save_wish(const struct elf_undef *u, struct json *to)
 }
 
 /* The names with that reply; no key when there are none. */
-static void save_replies(const struct wishes *asked, const unsigned char *replies, enum reply which, const char *key,
-                         struct json *to)
+static void save_replies(const struct wishes *asked, const unsigned char *replies, enum reply which,
+                         const char *key, struct json *to)
 {
     bool begun = false;
     for (size_t i = 0; i < asked->n; i++) {
@@ -446,7 +452,8 @@ static void save_lacks(const struct elf *elf, struct json *to)
 
 static void add_recorded(const struct recorded *r, struct wishes *all)
 {
-    const struct wishes *known[] = { &r->defines, &r->indirect, &r->addresses, &r->any_version, &r->breaks };
+    const struct wishes *known[] = { &r->defines, &r->indirect, &r->addresses, &r->any_version,
+                                     &r->breaks };
     for (size_t k = 0; k < ARRAY_LEN(known); k++)
         for (size_t i = 0; i < known[k]->n; i++)
             vec_push(all, known[k]->at[i]);
@@ -560,8 +567,8 @@ static int load_fields(const json_t *from, struct arena *a, struct elf *elf, str
     return 0;
 }
 
-static int load_word(const json_t *from, const char *key, const char *const *words, size_t n, unsigned *ret,
-                     struct err *e)
+static int load_word(const json_t *from, const char *key, const char *const *words, size_t n,
+                     unsigned *ret, struct err *e)
 {
     const char *word = jsonr_str(from, key);
     *ret = 0;
@@ -590,7 +597,8 @@ static int load_needed(const json_t *from, struct arena *a, struct elf *elf, str
     for (size_t i = 0; i < n_filters; i++) {
         const json_t *f = json_array_get(filters, i);
         uint64_t before;
-        if (!text_at(f, 0) || !json_is_boolean(json_array_get(f, 1)) || !number_at(f, 2, n, &before))
+        if (!text_at(f, 0) || !json_is_boolean(json_array_get(f, 1)) ||
+            !number_at(f, 2, n, &before))
             return malformed("filters", e);
         filter_names[i] = arena_strdup(a, text_at(f, 0));
         info[i] = (struct elf_filter){ json_is_true(json_array_get(f, 1)), (size_t)before };
@@ -615,8 +623,9 @@ static int load_versions(const json_t *from, struct arena *a, struct elf *elf, s
         const json_t *v = json_array_get(needs, i);
         if (!text_at(v, 0) || !text_at(v, 1) || !number_at(v, 2, UINT32_MAX, &hash))
             return malformed("verneed", e);
-        verneed[i] = (struct elf_verneed){ arena_strdup(a, text_at(v, 0)), arena_strdup(a, text_at(v, 1)),
-                                           (uint32_t)hash, json_is_true(json_array_get(v, 3)) };
+        verneed[i] =
+            (struct elf_verneed){ arena_strdup(a, text_at(v, 0)), arena_strdup(a, text_at(v, 1)),
+                                  (uint32_t)hash, json_is_true(json_array_get(v, 3)) };
     }
     for (size_t i = 0; i < n_defs; i++) {
         const json_t *v = json_array_get(defs, i);
@@ -656,7 +665,8 @@ static int load_undefs(const json_t *list, struct arena *a, struct elf_symbols *
     return 0;
 }
 
-static int load_wishes(const json_t *from, const char *key, struct arena *a, struct wishes *ret, struct err *e)
+static int load_wishes(const json_t *from, const char *key, struct arena *a, struct wishes *ret,
+                       struct err *e)
 {
     const json_t *list = jsonr_array(from, key);
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -669,16 +679,16 @@ static int load_wishes(const json_t *from, const char *key, struct arena *a, str
     return 0;
 }
 
-static int load_wants(const json_t *from, const char *key, const struct elf_symbols *s, struct want_list *ret,
-                      struct err *e)
+static int load_wants(const json_t *from, const char *key, const struct elf_symbols *s,
+                      struct want_list *ret, struct err *e)
 {
     const json_t *list = jsonr_array(from, key);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *w = json_array_get(list, i);
         uint64_t kind, type;
         json_int_t undef = json_integer_value(json_array_get(w, 1));
-        if (!number_at(w, 0, ELF_WANT_CRASH, &kind) || !number_at(w, 2, UINT32_MAX, &type) || undef < -1 ||
-            undef >= (json_int_t)s->n_undefs)
+        if (!number_at(w, 0, ELF_WANT_CRASH, &kind) || !number_at(w, 2, UINT32_MAX, &type) ||
+            undef < -1 || undef >= (json_int_t)s->n_undefs)
             return malformed(key, e);
         vec_push(ret, (struct elf_want){
                           .kind = (enum elf_want_kind)kind,

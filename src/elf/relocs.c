@@ -27,7 +27,9 @@ static size_t ranges(const struct elf_symbols *s, struct range ret[2])
             .relative = d->has[DYN_RELACOUNT] ? d->value[DYN_RELACOUNT] : 0,
         };
     if (d->has[DYN_PLTREL])
-        ret[n++] = (struct range){ .address = d->value[DYN_JMPREL], .size_bytes = d->value[DYN_PLTRELSZ], .plt = true };
+        ret[n++] = (struct range){ .address = d->value[DYN_JMPREL],
+                                   .size_bytes = d->value[DYN_PLTRELSZ],
+                                   .plt = true };
     /* Where the second is the end of the first, it is done once. */
     if (n == 2 && ret[0].address + ret[0].size_bytes == ret[1].address + ret[1].size_bytes &&
         ret[0].size_bytes >= ret[1].size_bytes)
@@ -55,14 +57,15 @@ struct type_row {
 
 #define BIT(type, first) (UINT64_C(1) << ((type) - (first)))
 static const struct type_row types[] = {
-    { EM_X86_64, R_X86_64_NONE, R_X86_64_RELATIVE, R_X86_64_RELATIVE64, R_X86_64_IRELATIVE, R_X86_64_JUMP_SLOT,
-      R_X86_64_TPOFF64, R_X86_64_TLSDESC,
-      BIT(R_X86_64_64, 0) | BIT(R_X86_64_PC32, 0) | BIT(R_X86_64_COPY, 0) | BIT(R_X86_64_GLOB_DAT, 0) |
-          BIT(R_X86_64_JUMP_SLOT, 0) | BIT(R_X86_64_32, 0) | BIT(R_X86_64_DTPMOD64, 0) | BIT(R_X86_64_DTPOFF64, 0) |
-          BIT(R_X86_64_SIZE32, 0) | BIT(R_X86_64_SIZE64, 0),
+    { EM_X86_64, R_X86_64_NONE, R_X86_64_RELATIVE, R_X86_64_RELATIVE64, R_X86_64_IRELATIVE,
+      R_X86_64_JUMP_SLOT, R_X86_64_TPOFF64, R_X86_64_TLSDESC,
+      BIT(R_X86_64_64, 0) | BIT(R_X86_64_PC32, 0) | BIT(R_X86_64_COPY, 0) |
+          BIT(R_X86_64_GLOB_DAT, 0) | BIT(R_X86_64_JUMP_SLOT, 0) | BIT(R_X86_64_32, 0) |
+          BIT(R_X86_64_DTPMOD64, 0) | BIT(R_X86_64_DTPOFF64, 0) | BIT(R_X86_64_SIZE32, 0) |
+          BIT(R_X86_64_SIZE64, 0),
       0 },
-    { EM_AARCH64, R_AARCH64_NONE, R_AARCH64_RELATIVE, R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE, R_AARCH64_JUMP_SLOT,
-      R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC,
+    { EM_AARCH64, R_AARCH64_NONE, R_AARCH64_RELATIVE, R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE,
+      R_AARCH64_JUMP_SLOT, R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC,
       BIT(R_AARCH64_COPY, 1024) | BIT(R_AARCH64_GLOB_DAT, 1024) | BIT(R_AARCH64_JUMP_SLOT, 1024) |
           BIT(R_AARCH64_TLS_DTPMOD, 1024) | BIT(R_AARCH64_TLS_DTPREL, 1024),
       1024 },
@@ -111,15 +114,18 @@ struct walk {
     void *ctx;
 };
 
-static bool tell(const struct walk *w, enum elf_want_kind kind, const struct elf_undef *symbol, uint32_t type)
+static bool tell(const struct walk *w, enum elf_want_kind kind, const struct elf_undef *symbol,
+                 uint32_t type)
 {
-    bool x86_tls = w->types->machine == EM_X86_64 && (type == R_X86_64_DTPMOD64 || type == R_X86_64_DTPOFF64);
+    bool x86_tls =
+        w->types->machine == EM_X86_64 && (type == R_X86_64_DTPMOD64 || type == R_X86_64_DTPOFF64);
     struct elf_want want = {
         .kind = kind,
         .symbol = symbol,
         .type = type,
         .plt = w->lazy,
-        .call = x86_tls || type == w->types->jump_slot || type == w->types->tls_offset || type == w->types->tls_descriptor,
+        .call = x86_tls || type == w->types->jump_slot || type == w->types->tls_offset ||
+                type == w->types->tls_descriptor,
     };
     return w->each(w->ctx, &want);
 }
@@ -202,13 +208,15 @@ static bool image_is_cut(const struct image *img)
 {
     for (size_t i = 0; i < img->n_segments; i++) {
         const struct segment *s = &img->segments[i];
-        if (s->data_end > s->start && s->offset + page_down(s->data_end - 1 - s->start) >= img->length)
+        if (s->data_end > s->start &&
+            s->offset + page_down(s->data_end - 1 - s->start) >= img->length)
             return true;
     }
     return false;
 }
 
-bool relocs_walk(const struct elf_symbols *s, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
+bool relocs_walk(const struct elf_symbols *s, bool lazy,
+                 bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
 {
     struct walk w = { .s = s, .types = types_of(s), .each = each, .ctx = ctx };
     bool cut = image_is_cut(&s->image);
@@ -222,7 +230,8 @@ bool relocs_walk(const struct elf_symbols *s, bool lazy, bool (*each)(void *ctx,
     return true;
 }
 
-bool elf_wants(const struct elf *elf, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx)
+bool elf_wants(const struct elf *elf, bool lazy, bool (*each)(void *ctx, const struct elf_want *w),
+               void *ctx)
 {
     const struct elf_undef *undefs;
     struct elf_symbols *s = elf->symbols;
@@ -282,7 +291,8 @@ static bool init_is_gone(const struct elf_symbols *s)
     const struct dynamic *d = &s->dyn;
     if (d->has[DYN_INIT] && gone(s, d->value[DYN_INIT], 1))
         return true;
-    uint64_t array = d->value[DYN_INIT_ARRAY], size = d->has[DYN_INIT_ARRAY] ? d->value[DYN_INIT_ARRAYSZ] : 0;
+    uint64_t array = d->value[DYN_INIT_ARRAY],
+             size = d->has[DYN_INIT_ARRAY] ? d->value[DYN_INIT_ARRAYSZ] : 0;
     struct range range[2];
     size_t n = size ? ranges(s, range) : 0;
     if (n == 0 || range[0].plt)
@@ -318,7 +328,8 @@ static bool is_missing(void *ctx, const struct elf_want *w)
 }
 
 const struct elf_undef *elf_first_unresolved(const struct elf *elf, bool lazy,
-                                             bool (*missing)(void *ctx, const struct elf_undef *u), void *ctx)
+                                             bool (*missing)(void *ctx, const struct elf_undef *u),
+                                             void *ctx)
 {
     struct first f = { 0 };
     size_t n = elf_undefs(elf, &f.undefs);

@@ -73,11 +73,12 @@ struct lookup {
 
 enum match { MATCH_NO, MATCH_YES, MATCH_BROKEN };
 
-static const unsigned allowed_types = 1u << STT_NOTYPE | 1u << STT_OBJECT | 1u << STT_FUNC | 1u << STT_COMMON |
-                                      1u << STT_TLS | 1u << STT_GNU_IFUNC;
+static const unsigned allowed_types = 1u << STT_NOTYPE | 1u << STT_OBJECT | 1u << STT_FUNC |
+                                      1u << STT_COMMON | 1u << STT_TLS | 1u << STT_GNU_IFUNC;
 
 /* Is this the version that the lookup wants? */
-static bool version_fits(const struct elf_symbols *s, struct lookup *l, const Elf64_Sym *sym, uint16_t versym)
+static bool version_fits(const struct elf_symbols *s, struct lookup *l, const Elf64_Sym *sym,
+                         uint16_t versym)
 {
     static const struct version none;
     unsigned index = versym & 0x7fff;
@@ -132,7 +133,8 @@ static bool filtered_out(const struct elf_symbols *s, uint32_t hash)
     return !(word >> (hash & 63) & word >> (hash >> (s->bloom_shift & 31) & 63) & 1);
 }
 
-static enum match find_gnu(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret)
+static enum match find_gnu(const struct elf_symbols *s, struct lookup *l, uint32_t hash,
+                           Elf64_Sym *ret)
 {
     uint32_t at;
     if (s->bloom.left == 0)
@@ -160,7 +162,8 @@ static enum match find_gnu(const struct elf_symbols *s, struct lookup *l, uint32
     return MATCH_BROKEN;
 }
 
-static enum match find_sysv(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret)
+static enum match find_sysv(const struct elf_symbols *s, struct lookup *l, uint32_t hash,
+                            Elf64_Sym *ret)
 {
     uint32_t at;
     if (!u32_at(s->buckets, hash % s->n_buckets, &at))
@@ -177,12 +180,14 @@ static enum match find_sysv(const struct elf_symbols *s, struct lookup *l, uint3
 }
 
 /* ret_sym: the definition when the answer is yes. */
-static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uint32_t hash, Elf64_Sym *ret_sym)
+static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uint32_t hash,
+                              Elf64_Sym *ret_sym)
 {
     if (s->n_buckets == 0)
         return ELF_NO;
     Elf64_Sym sym = { 0 };
-    enum match m = s->gnu_hash ? find_gnu(s, l, hash, &sym) : find_sysv(s, l, elf_hash_sysv(l->name), &sym);
+    enum match m =
+        s->gnu_hash ? find_gnu(s, l, hash, &sym) : find_sysv(s, l, elf_hash_sysv(l->name), &sym);
     if (m == MATCH_BROKEN || s->image.shrunk)
         return ELF_UNKNOWN;
     if (m == MATCH_NO) {
@@ -196,15 +201,18 @@ static enum elf_answer answer(const struct elf_symbols *s, struct lookup *l, uin
 
 #define MAX_QUERIES 4096u
 
-static void remember(struct elf_symbols *s, const char *name, const char *version, enum elf_answer answer)
+static void remember(struct elf_symbols *s, const char *name, const char *version,
+                     enum elf_answer answer)
 {
     for (size_t i = s->queries.n; i-- > 0;) {
         const struct query *q = &s->queries.at[i];
-        if (strcmp(q->name, name) == 0 && (version ? q->version && strcmp(q->version, version) == 0 : !q->version))
+        if (strcmp(q->name, name) == 0 &&
+            (version ? q->version && strcmp(q->version, version) == 0 : !q->version))
             return;
     }
     if (s->queries.n < MAX_QUERIES)
-        vec_push(&s->queries, (struct query){ xstrdup(name), version ? xstrdup(version) : NULL, answer });
+        vec_push(&s->queries,
+                 (struct query){ xstrdup(name), version ? xstrdup(version) : NULL, answer });
 }
 
 static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u, Elf64_Sym *ret_sym)
@@ -213,7 +221,10 @@ static enum elf_answer resolve(struct elf_symbols *s, const struct elf_undef *u,
     if (!s->ready || (filtered_out(s, u->hash) && !s->image.shrunk))
         return ELF_NO;
     versions_read(s);
-    struct lookup l = { .name = u->name, .name_len = u->name_len, .version = u->version, .version_hash = u->version_hash,
+    struct lookup l = { .name = u->name,
+                        .name_len = u->name_len,
+                        .version = u->version,
+                        .version_hash = u->version_hash,
                         .address = u->address,
                         .any_version = u->any_version };
     return answer(s, &l, u->hash, ret_sym);

@@ -7,7 +7,8 @@
 /* No real file has a fifth as many; the loader's own walk has no bound. */
 #define MAX_RECORDS 65536u
 
-bool versions_needed(const struct elf_symbols *s, bool (*each)(void *ctx, const struct need_record *r), void *ctx)
+bool versions_needed(const struct elf_symbols *s,
+                     bool (*each)(void *ctx, const struct need_record *r), void *ctx)
 {
     if (!s->dyn.has[DYN_VERNEED])
         return true;
@@ -45,7 +46,8 @@ bool versions_needed(const struct elf_symbols *s, bool (*each)(void *ctx, const 
     }
 }
 
-bool versions_defined(const struct elf_symbols *s, bool (*each)(void *ctx, const struct def_record *r), void *ctx)
+bool versions_defined(const struct elf_symbols *s,
+                      bool (*each)(void *ctx, const struct def_record *r), void *ctx)
 {
     if (!s->dyn.has[DYN_VERDEF])
         return true;

@@ -67,7 +67,8 @@ static void rebuild(const struct elf *elf, struct arena *a)
         fprintf(stderr, "%s\n%s\n", e.text, text);
         abort();
     }
-    if (again->problem != elf->problem || again->n_needed != elf->n_needed || again->dev != elf->dev)
+    if (again->problem != elf->problem || again->n_needed != elf->n_needed ||
+        again->dev != elf->dev)
         abort();
     ask(again);
     json_decref(from);

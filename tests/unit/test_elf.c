@@ -138,12 +138,14 @@ static void test_defines(void **state)
         const char *name, *version;
         enum elf_answer answer;
     } rows[] = {
-        { "both", "V1", ELF_YES },      { "both", "V2", ELF_YES },     { "both", "V3", ELF_NO },
-        { "both", NULL, ELF_YES },      { "old", "V1", ELF_YES },      { "old", "V2", ELF_NO },
+        { "both", "V1", ELF_YES },   { "both", "V2", ELF_YES },
+        { "both", "V3", ELF_NO },    { "both", NULL, ELF_YES },
+        { "old", "V1", ELF_YES },    { "old", "V2", ELF_NO },
         { "old", NULL, ELF_YES }, /* its version is the first after the base: what an old program means */
-        { "new_", "V2", ELF_YES },      { "new_", NULL, ELF_YES }, /* the only one */
-        { "new_", "V1", ELF_NO },       { "hidden_away", NULL, ELF_NO }, { "", NULL, ELF_NO },
-        { "data_here", "V2", ELF_YES }, { "pointer", NULL, ELF_NO },   { "nobody_has_this", NULL, ELF_NO },
+        { "new_", "V2", ELF_YES },   { "new_", NULL, ELF_YES }, /* the only one */
+        { "new_", "V1", ELF_NO },    { "hidden_away", NULL, ELF_NO },
+        { "", NULL, ELF_NO },        { "data_here", "V2", ELF_YES },
+        { "pointer", NULL, ELF_NO }, { "nobody_has_this", NULL, ELF_NO },
     };
     struct arena a = { 0 };
     struct elf *p = read_path(fixtures[PROVIDER], &a);
@@ -156,7 +158,8 @@ static void test_defines(void **state)
         struct elf *w = read_path(fixtures[whole[i]], &a);
         assert_int_equal(elf_defines(w, "f", NULL), ELF_YES);
         assert_int_equal(elf_defines(w, "zeros", NULL), ELF_YES);
-        assert_int_equal(elf_defines(w, "f", "ANY"), ELF_YES); /* a file without versions takes every one */
+        /* a file without versions takes every one */
+        assert_int_equal(elf_defines(w, "f", "ANY"), ELF_YES);
         assert_int_equal(elf_defines(w, "init", NULL), ELF_NO); /* local */
         assert_int_equal(elf_defines(w, "ff", NULL), ELF_NO);
         elf_done(w);
@@ -241,7 +244,8 @@ static void test_lazy(void **state)
     char call[] = "nobody_has_this", data[] = "data_here";
     assert_non_null(elf_first_unresolved(lazy, false, is_that, call));
     assert_null(elf_first_unresolved(lazy, true, is_that, call));
-    assert_non_null(elf_first_unresolved(now, true, is_that, call)); /* DF_BIND_NOW wins over lazy */
+    /* DF_BIND_NOW wins over lazy */
+    assert_non_null(elf_first_unresolved(now, true, is_that, call));
     assert_non_null(elf_first_unresolved(lazy, true, is_that, data));
     assert_null(elf_first_unresolved(lazy, false, is_nothing, NULL));
     elf_done(lazy);
@@ -427,7 +431,8 @@ static void ask_loader(int fd, char text[200])
         snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
         const char *said = dlopen(name, RTLD_NOW) ? NULL : dlerror();
         const char *behind = said ? strstr(said, ": ") : NULL;
-        if (said && write(ends[1], behind ? behind + 2 : said, strlen(behind ? behind + 2 : said)) < 0)
+        if (said &&
+            write(ends[1], behind ? behind + 2 : said, strlen(behind ? behind + 2 : said)) < 0)
             _exit(9);
         _exit(0);
     }
@@ -542,7 +547,8 @@ static void test_not_files(void **state)
     assert_int_equal(elf->problem, ELF_TOO_SHORT);
     assert_int_equal(elf_defines(elf, "f", NULL), ELF_NO);
     elf_done(elf);
-    cleanup_(closep) int text = in_memory("#!/bin/sh\necho this is no library, though it is long enough to be one\n", 68);
+    cleanup_(closep) int text =
+        in_memory("#!/bin/sh\necho this is no library, though it is long enough to be one\n", 68);
     elf = read_fd(text, &a);
     assert_int_equal(elf->problem, ELF_BAD_MAGIC);
     elf_done(elf);
@@ -574,7 +580,8 @@ static void test_endless_chains(void **state)
         memcpy(head, b.at + table, sizeof(head));
         bool gnu = rows[k].tag == DT_GNU_HASH;
         /* GNU: no chain has an end mark; System V: each chain leads to symbol 1 and from there to 1 again */
-        size_t first = gnu ? 16 + (size_t)head[2] * 8 + (size_t)head[0] * 4 : 8, n = gnu ? 8 : (size_t)head[0] + head[1];
+        size_t first = gnu ? 16 + (size_t)head[2] * 8 + (size_t)head[0] * 4 : 8,
+               n = gnu ? 8 : (size_t)head[0] + head[1];
         for (size_t i = 0; i < n; i++) {
             uint32_t v;
             memcpy(&v, b.at + table + first + i * 4, 4);
@@ -722,11 +729,14 @@ int main(int argc, char **argv)
     }
     fixtures = argv;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),       cmocka_unit_test(test_defines),   cmocka_unit_test(test_undefs),
-        cmocka_unit_test(test_order),        cmocka_unit_test(test_lazy),      cmocka_unit_test(test_no_hash),
-        cmocka_unit_test(test_header),       cmocka_unit_test(test_segments),  cmocka_unit_test(test_cut_files),
-        cmocka_unit_test(test_header_bytes), cmocka_unit_test(test_shrinks),   cmocka_unit_test(test_not_files),
-        cmocka_unit_test(test_endless_chains), cmocka_unit_test(test_record),  cmocka_unit_test(test_bad_records),
+        cmocka_unit_test(test_fields),         cmocka_unit_test(test_defines),
+        cmocka_unit_test(test_undefs),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lazy),           cmocka_unit_test(test_no_hash),
+        cmocka_unit_test(test_header),         cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_cut_files),      cmocka_unit_test(test_header_bytes),
+        cmocka_unit_test(test_shrinks),        cmocka_unit_test(test_not_files),
+        cmocka_unit_test(test_endless_chains), cmocka_unit_test(test_record),
+        cmocka_unit_test(test_bad_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

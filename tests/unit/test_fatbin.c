@@ -84,7 +84,9 @@ static int write_elf(const struct builder *code, const char *const *sections, si
         .e_phnum = 1,
         .e_ehsize = sizeof(Elf64_Ehdr),
     };
-    Elf64_Phdr load = { .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = BASE + code->n, .p_memsz = BASE + code->n };
+    Elf64_Phdr load = {
+        .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = BASE + code->n, .p_memsz = BASE + code->n
+    };
     memcpy(file + BASE, code->at, code->n);
     size_t n = BASE + code->n;
     if (n_sections) {
@@ -101,7 +103,8 @@ static int write_elf(const struct builder *code, const char *const *sections, si
             strncpy((char *)file + n, sections[i], 40);
             n += strlen(sections[i]) + 1;
         }
-        table[1 + n_sections] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = n - names };
+        table[1 + n_sections] =
+            (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = n - names };
         h.e_shoff = n;
         h.e_shentsize = sizeof(Elf64_Shdr);
         h.e_shnum = (Elf64_Half)(n_sections + 2);
@@ -119,7 +122,8 @@ static int write_elf(const struct builder *code, const char *const *sections, si
 
 static const char *const nv_fatbin[] = { ".nv_fatbin" };
 static const struct piece both_kinds[] = {
-    { 2, 80, 0, 24 }, { 2, 90, 0x100000, 100 }, { 1, 90, 0x2000, 7 }, { 2, 80, 0x2000, 8 }, { 9, 70, 0, 8 },
+    { 2, 80, 0, 24 },     { 2, 90, 0x100000, 100 }, { 1, 90, 0x2000, 7 },
+    { 2, 80, 0x2000, 8 }, { 9, 70, 0, 8 },
 };
 
 static struct gpu_code read_code(int fd, struct arena *a)
@@ -131,7 +135,8 @@ static struct gpu_code read_code(int fd, struct arena *a)
     return c;
 }
 
-static void assert_arch(const struct gpu_code *c, size_t i, bool ptx, uint32_t number, bool specific, uint32_t containers)
+static void assert_arch(const struct gpu_code *c, size_t i, bool ptx, uint32_t number,
+                        bool specific, uint32_t containers)
 {
     assert_true(i < c->n_arch);
     assert_int_equal(c->arch[i].ptx, ptx);
@@ -154,7 +159,7 @@ static void test_counts(void **state)
     struct gpu_code c = read_code(fd, &a);
     assert_int_equal(c.containers, 3);
     assert_false(c.truncated);
-    assert_int_equal(c.n_arch, 3); /* of the unknown kind nothing is said */
+    assert_int_equal(c.n_arch, 3);           /* of the unknown kind nothing is said */
     assert_arch(&c, 0, false, 80, false, 2); /* twice in one container counts once */
     assert_arch(&c, 1, false, 90, true, 2);
     assert_arch(&c, 2, true, 90, false, 2);
@@ -264,8 +269,9 @@ static void test_lies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_two_sections), cmocka_unit_test(test_no_sections),
-        cmocka_unit_test(test_none),   cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_counts),      cmocka_unit_test(test_two_sections),
+        cmocka_unit_test(test_no_sections), cmocka_unit_test(test_none),
+        cmocka_unit_test(test_lies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
