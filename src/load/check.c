@@ -129,6 +129,7 @@ struct relocation {
     const struct object *root;
     const struct elf_undef *undefs;
     unsigned char *seen; /* of each undefined symbol: enum seen */
+    struct object **from; /* of each found one: who defines it */
     bool address;        /* for other than calls an undefined symbol with an address will do (a program's PLT) */
 };
 
@@ -177,6 +178,7 @@ static bool is_missing(struct relocation *r, const struct elf_undef *u)
         if (!from && unknown)
             r->proc->unknown = true;
         *seen = from || unknown ? SEEN_FOUND : SEEN_MISSING;
+        r->from[u - r->undefs] = from;
     }
     return *seen == SEEN_MISSING;
 }
@@ -238,6 +240,21 @@ static bool want_tls(struct relocation *r, const struct elf_want *w)
     return false;
 }
 
+/* glibc's own resolvers ask ld.so for the CPU's features, through a table that relocation fills: before that the call
+ * goes nowhere. (Other resolvers mostly need nothing; the loader only warns: "Relink ... with ...".) */
+static bool crashes_in_resolver(struct relocation *r, const struct elf_undef *u)
+{
+    const struct object *from = r->from[u - r->undefs];
+    if (!from || from->relocated || from == r->o || !elf_resolves_indirectly(from->elf, u))
+        return false;
+    const struct elf_undef *needs;
+    size_t n = elf_undefs(from->elf, &needs);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(needs[i].name, "_rtld_global_ro") || strstr(needs[i].name, "_get_cpu_features"))
+            return true;
+    return false;
+}
+
 static bool on_want(void *ctx, const struct elf_want *w)
 {
     struct relocation *r = ctx;
@@ -251,6 +268,9 @@ static bool on_want(void *ctx, const struct elf_want *w)
                   u->version ? u->version : "");
         return false;
     }
+    if (u && !w->plt && crashes_in_resolver(r, u))
+        load_abort(r->proc, "'%s' takes '%s' from '%s' without needing it", r->o->name, u->name,
+                   r->from[u - r->undefs]->name);
     if (r->proc->aborts)
         return false;
     if (w->kind == ELF_WANT_BAD_TYPE) {
@@ -271,7 +291,7 @@ static bool worth_walking(struct relocation *r, size_t n_undefs)
     if (elf->static_tls || elf_is_cut(elf) || elf_relocs_size(elf) <= TLS_SMALL_RELOCS)
         return true;
     for (size_t i = 0; i < n_undefs; i++)
-        if (!r->undefs[i].weak && is_missing(r, &r->undefs[i]))
+        if ((!r->undefs[i].weak && is_missing(r, &r->undefs[i])) || crashes_in_resolver(r, &r->undefs[i]))
             return true;
     return r->proc->aborts;
 }
@@ -285,10 +305,12 @@ bool check_relocations(struct load_process *proc, struct object *o, bool lazy)
         r.root = r.root->loader;
     size_t n = elf_undefs(o->elf, &r.undefs);
     r.seen = xcalloc(n + 1, 1);
+    r.from = xcalloc(n + 1, sizeof(*r.from));
     bool fine = true;
     if (worth_walking(&r, n))
         fine = elf_wants(o->elf, lazy, on_want, &r);
     free(r.seen);
+    free(r.from);
     o->relocated = fine;
     return fine && !proc->aborts;
 }

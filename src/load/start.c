@@ -138,6 +138,9 @@ static void check_start(struct load_process *proc, bool preloads)
         start_failed(proc, "");
         return;
     }
+    proc->rtld->relocated = true;
+    if (proc->libc_object)
+        proc->libc_object->relocated = true; /* it comes first, whoever needs it */
     for (size_t i = proc->main->n_initfini; i-- > 0;) {
         struct object *o = proc->main->initfini[i];
         if (o->is_rtld || o->is_main || o == proc->libc_object)
