@@ -56,8 +56,9 @@ static size_t own_maps(const struct link_map **own)
     bool preloaded = (env && *env) || access("/etc/ld.so.preload", F_OK) == 0;
     size_t n = 0;
     for (const struct link_map *l = link_maps(); l && n < MAX_OWN; l = l->l_next)
-        if (!preloaded || !*l->l_name || ends_with(l->l_name, "/libc.so.6") ||
+        if (!preloaded || l == link_maps() || ends_with(l->l_name, "/libc.so.6") ||
             ends_with(l->l_name, "/ld-linux-x86-64.so.2") ||
+            ends_with(l->l_name, "/ld-musl-x86_64.so.1") ||
             strcmp(l->l_name, "linux-vdso.so.1") == 0)
             own[n++] = l;
     return n;
