@@ -77,6 +77,16 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
     return text;
 }
 
+char *arena_concat(struct arena *arena, const char *a, const char *b, const char *c)
+{
+    size_t x = strlen(a), y = strlen(b), z = strlen(c);
+    char *text = arena_alloc(arena, x + y + z + 1);
+    memcpy(text, a, x);
+    memcpy(text + x, b, y);
+    memcpy(text + x + y, c, z + 1);
+    return text;
+}
+
 void arena_done(struct arena *a)
 {
     for (struct arena_block *b = a->block, *next; b; b = next) {

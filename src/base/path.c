@@ -8,7 +8,7 @@ const char *path_join(struct arena *a, const char *dir, const char *name)
     if (name[0] == '/' || dir[0] == '\0')
         return arena_strdup(a, name);
     size_t n = strlen(dir);
-    return arena_printf(a, dir[n - 1] == '/' ? "%s%s" : "%s/%s", dir, name);
+    return arena_concat(a, dir, dir[n - 1] == '/' ? "" : "/", name);
 }
 
 const char *path_dir(struct arena *a, const char *path)

@@ -122,10 +122,13 @@ bool kb_soname_ambiguous(const char *soname)
 
 /* --- packages --- */
 
+/* Asked for every distribution of an environment: normalised once, then compared as it stands in the table. */
 const struct kb_wheel *kb_wheel_find(const char *package)
 {
+    char name[128];
+    name_normalise(package, name, sizeof(name));
     for (size_t i = 0; i < kbt_wheels_n; i++)
-        if (name_same(package, kbt_wheels[i].package))
+        if (str_eq(name, kbt_wheels[i].package))
             return &kbt_wheels[i];
     return NULL;
 }
