@@ -342,7 +342,7 @@ void judge_gpu_code(const struct judgement *j)
 void judge_cudnn_gpu(const struct judgement *j)
 {
     const struct ort_try *try = judge_best_try(j);
-    if (!try || j->cc == 0)
+    if (!try || j->cc == 0 || findings_of(j->out, "gpu-arch-unsupported")) /* another build brings another cuDNN */
         return;
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];

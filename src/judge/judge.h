@@ -55,8 +55,13 @@ judge_rule judge_package_clash, judge_cpu_package, judge_torch_pair, judge_numpy
 /* The release to advise when another one is needed: newest that fits Python, glibc, GPU, driver and cuda_major
  * (0: what torch or the driver allow). keep: the version to keep when it fits. NULL: none fits. */
 const struct kb_ort *judge_choose_ort(const struct judgement *j, int cuda_major, const char *keep);
+/* What an installed package of ONNX Runtime is; conda has one name for CPU and CUDA builds. NULL: KB_DIST_UNKNOWN. */
+enum kb_dist_kind judge_kind(const struct judgement *j, const char *package);
+/* Do conda's own packages serve this environment? */
+bool judge_by_conda(const struct judgement *j);
 /* Wants that release of onnxruntime-gpu, with all that it takes to work here: the wheels of CUDA and cuDNN where this
- * machine has none for it, a cuDNN with code for the GPU, the line preload_dlls(). why: one line for people. */
+ * machine has none for it, a cuDNN with code for the GPU, the line preload_dlls(). From conda: its CUDA build, in the
+ * version that conda finds to fit. why: one line for people. */
 void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row, const char *why);
 /* Wants the newest cuDNN with code for a GPU that the newest has none for. */
 void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_major, int cudnn_major);

@@ -19,7 +19,7 @@ static const struct lack_kind lack_kinds[LACKS] = {
     [LACK_OTHER_CUDA] = { "cuda-major-mismatch", "the build wants CUDA %d; this machine has another major" },
     [LACK_OTHER_CUDNN] = { "cudnn-major-mismatch", "the build wants cuDNN %d; this machine has another major" },
     [LACK_NOWHERE] = { "cuda-runtime-missing", "CUDA %d libraries that the provider needs are not on this machine" },
-    [LACK_NO_CUDNN] = { "cudnn-missing", "cuDNN %d is not on this machine" },
+    [LACK_NO_CUDNN] = { "cudnn-missing", "cuDNN %d for this CUDA is not on this machine" },
     [LACK_ELSEWHERE] = { "library-not-on-search-path", "the libraries are here, but the loader does not search there" },
 };
 
@@ -144,26 +144,46 @@ static bool extras_bring(const struct judgement *j, const struct load_need *cons
     return n > 0;
 }
 
+/* "libcublas-{major}-{minor}": the newest minor of that CUDA, which any driver of its major serves. */
+static const char *apt_name(const struct judgement *j, const char *package)
+{
+    const char *at = strstr(package, "{major}-{minor}");
+    int newest = j->cuda_major * 1000;
+    for (size_t i = 0; kb_toolkit_at(i); i++)
+        if (kb_toolkit_at(i)->cuda / 1000 == j->cuda_major && kb_toolkit_at(i)->cuda > newest)
+            newest = kb_toolkit_at(i)->cuda;
+    return at ? say(j, "%.*s%d-%d", (int)(at - package), package, newest / 1000, newest % 1000 / 10) : package;
+}
+
+static bool has_apt(const struct judgement *j)
+{
+    const char *distro = j->s->distro;
+    return distro && (str_starts(distro, "ubuntu") || str_starts(distro, "debian"));
+}
+
 /* One requirement a package, though a package brings several libraries. */
 static size_t want_wheels(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
                           size_t n, struct str *dirs)
 {
     bool conda = j->env && str_eq(j->env->installer, "conda");
-    const char *manager = !j->env ? "apt" : conda ? "conda" : "pip";
+    const char *manager = j->env ? (conda ? "conda" : "pip") : "apt";
+    if (!j->env && !has_apt(j))
+        return 0;
     struct str seen = { 0 };
     size_t made = 0;
     for (size_t i = 0; i < n; i++) {
         const struct kb_soname *row = kb_soname_find_in(manager, lacking[i]->name, j->cuda_major);
         if (!row)
             continue;
-        const char *package = row->package;
+        const char *package = j->env ? row->package : apt_name(j, row->package);
         if (!joined_has(str_get(&seen), package)) {
             join_dir(&seen, package);
             char spec[96];
             bool pip = str_eq(manager, "pip") && kb_soname_spec(row->soname, j->cuda_major, j->cc, spec, sizeof(spec));
             finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = package,
                                        .spec = pip ? spec : row->spec, .manager = j->env ? NULL : "apt",
-                                       .why = say(j, "brings %s", row->soname) });
+                                       .why = say(j, j->env ? "brings %s" : "brings %s; of NVIDIA's package repository",
+                                                  row->soname) });
             made++;
         }
         if (row->folder && j->env)

@@ -11,12 +11,6 @@
 #include "version/pep508.h"
 #include "version/tag.h"
 
-static bool is_kind(const char *package, enum kb_dist_kind kind)
-{
-    const struct kb_dist *d = package ? kb_dist_find(package) : NULL;
-    return d && d->kind == kind;
-}
-
 /* The version to install: the GPU release among the installed ones, else the one on top, else the newest that fits. */
 static const struct kb_ort *wanted_release(const struct judgement *j, const char *gpu_version)
 {
@@ -89,14 +83,14 @@ void judge_package_clash(const struct judgement *j)
     for (size_t i = 0; i < j->ort->n_dists; i++) {
         const struct kb_dist *d = kb_dist_find(j->ort->dists[i]->name);
         owners += !d || d->owns_package == KB_YES;
-        if (is_kind(j->ort->dists[i]->name, KB_DIST_CUDA))
+        if (judge_kind(j, j->ort->dists[i]->name) == KB_DIST_CUDA)
             gpu_version = j->ort->dists[i]->version;
     }
     if (owners < 2) {
         judge_gone_files(j);
         return;
     }
-    bool gpu_on_top = is_kind(j->ort->package, KB_DIST_CUDA) && j->ort->files != ORT_FILES_MIXED;
+    bool gpu_on_top = judge_kind(j, j->ort->package) == KB_DIST_CUDA && j->ort->files != ORT_FILES_MIXED;
     const char *title =
         j->ort->files == ORT_FILES_MIXED
             ? say(j, "files of %zu packages are mixed in one onnxruntime folder", owners)
@@ -108,7 +102,7 @@ void judge_package_clash(const struct judgement *j)
     if (j->ort->ownership)
         finding_evidence(j->out, f, "files on top", j->ort->ownership->value, j->ort->ownership->source);
     for (size_t i = 0; i < j->ort->n_dists; i++) {
-        if (is_kind(j->ort->dists[i]->name, KB_DIST_CUDA))
+        if (judge_kind(j, j->ort->dists[i]->name) == KB_DIST_CUDA)
             continue;
         finding_want(j->out, f, &(struct want){ .kind = WANT_REMOVE, .name = j->ort->dists[i]->name,
                                    .why = "it writes the same folder as the GPU build" });
@@ -121,10 +115,10 @@ void judge_cpu_package(const struct judgement *j)
 {
     if (j->ort->n_dists > 1 || !j->env)
         return;
-    const struct kb_dist *d = j->ort->package ? kb_dist_find(j->ort->package) : NULL;
-    if (!d || d->kind == KB_DIST_CUDA || (d->kind != KB_DIST_CPU && j->ort->cuda))
+    enum kb_dist_kind kind = judge_kind(j, j->ort->package);
+    if (kind == KB_DIST_UNKNOWN || kind == KB_DIST_CUDA || (kind != KB_DIST_CPU && j->ort->cuda))
         return;
-    if (d->kind == KB_DIST_CPU && j->ort->cuda && j->ort->n_dists == 0)
+    if (kind == KB_DIST_CPU && j->ort->cuda && j->ort->n_dists == 0)
         return; /* a build of one's own that only bears the CPU package's name */
     struct finding *f = finding_add(j->out, "cpu-package-in-use", SEVERITY_ERROR,
                                     say(j, "%s %s has no CUDA provider", j->ort->package,
@@ -133,9 +127,11 @@ void judge_cpu_package(const struct judgement *j)
                      j->ort->n_dists ? j->ort->dists[0]->path : j->ort->dir);
     finding_evidence(j->out, f, "libonnxruntime_providers_cuda.so", j->ort->cuda ? j->ort->cuda : "not in the package",
                      j->ort->dir);
-    finding_want(j->out, f, &(struct want){ .kind = WANT_REMOVE, .name = j->ort->package,
-                               .why = "it writes the same folder as the GPU build" });
-    warn_dependents(j, f, j->ort->package);
+    if (!judge_by_conda(j)) { /* conda replaces the one build by the other */
+        finding_want(j->out, f, &(struct want){ .kind = WANT_REMOVE, .name = j->ort->package,
+                                   .why = "it writes the same folder as the GPU build" });
+        warn_dependents(j, f, j->ort->package);
+    }
     want_gpu_release(j, f, NULL);
 }
 
@@ -162,9 +158,7 @@ void judge_torch_pair(const struct judgement *j)
                                                        j->cuda_major), j->needs_source);
     const struct kb_ort *row = judge_choose_ort(j, torch_major, NULL);
     if (row)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                                   .spec = say(j, "==%s", row->version),
-                                   .why = say(j, "the newest build for CUDA %d, which torch brings", torch_major) });
+        judge_want_release(j, f, row, say(j, "the newest build for CUDA %d, which torch brings", torch_major));
     else
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                    .why = say(j, "install a torch built for CUDA %d (no onnxruntime-gpu for CUDA %d fits "

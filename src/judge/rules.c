@@ -224,16 +224,51 @@ void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_maj
                                           j->cc % 10) });
 }
 
+bool judge_by_conda(const struct judgement *j)
+{
+    return j->env && j->env->installer && str_eq(j->env->installer, "conda");
+}
+
+enum kb_dist_kind judge_kind(const struct judgement *j, const char *package)
+{
+    const struct kb_dist *d = package ? kb_dist_find(package) : NULL;
+    for (size_t i = 0; package && i < j->ort->n_dists; i++) {
+        const struct dist *own = j->ort->dists[i];
+        if (!str_eq(own->name, package) || !(own->build || (own->installer && str_eq(own->installer, "conda"))) ||
+            !kb_dist_find_in("conda", package))
+            continue;
+        bool cuda = own->build ? strstr(own->build, "cuda") != NULL : j->ort->cuda != NULL;
+        return cuda ? KB_DIST_CUDA : KB_DIST_CPU;
+    }
+    return d ? d->kind : KB_DIST_UNKNOWN;
+}
+
+/* Do the libraries lie in the environment's own wheels, where the loader does not look? */
+static bool in_wheels(const struct judgement *j, const struct kb_ort *row)
+{
+    const struct lib_copy *c = judge_copy_of(j, row->needs[0], row->cuda_major);
+    return c && str_starts(c->path, j->env->prefix);
+}
+
 void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row, const char *why)
 {
+    if (judge_by_conda(j)) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime", .spec = "=*=*cuda*",
+                                   .why = "conda's CUDA build of the newest version that fits" });
+        return;
+    }
+    if (!j->env) {
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "take ONNX Runtime %s: %s", row->version, why) });
+        return;
+    }
     const struct kb_extra *cuda = kb_extra_find(row->version, "cuda");
-    bool wheels = !copies_serve(j, row) && cuda && cuda->installable != KB_NO;
+    bool serve = copies_serve(j, row), wheels = !serve && cuda && cuda->installable != KB_NO;
     finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
                                .spec = say(j, "==%s", row->version), .extras = wheels ? "cuda,cudnn" : NULL, .why = why });
-    if (!wheels || !j->env || !j->env->installer || str_eq(j->env->installer, "conda"))
-        return;
-    judge_want_cudnn(j, f, row->cuda_major, row->cudnn_major);
-    if (row->preload_dlls == KB_YES)
+    if (wheels)
+        judge_want_cudnn(j, f, row->cuda_major, row->cudnn_major);
+    if (row->preload_dlls == KB_YES && (wheels || (serve && in_wheels(j, row))))
         finding_want(j->out, f, &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
 }
 
@@ -269,9 +304,9 @@ void judge_run(const struct snapshot *s, const struct target *t, const struct or
                                  .cc = least_cc(s), .out = &ret->findings };
     if (!t->ort)
         return;
-    const struct kb_dist *dist = t->ort->package ? kb_dist_find(t->ort->package) : NULL;
-    bool gpu_build = dist ? dist->kind == KB_DIST_CUDA || t->ort->cuda : t->ort->cuda != NULL || !t->env;
-    if (dist && dist->kind == KB_DIST_CPU)
+    enum kb_dist_kind kind = judge_kind(&ret->j, t->ort->package);
+    bool gpu_build = kind == KB_DIST_CUDA || t->ort->cuda || (kind == KB_DIST_UNKNOWN && !t->env);
+    if (kind == KB_DIST_CPU)
         gpu_build = false;
     if (t->ort->version && gpu_build)
         ret->j.kb = kb_ort_find(t->ort->version);

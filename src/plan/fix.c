@@ -192,13 +192,8 @@ void plan_install(struct judged *judged)
         return;
     struct arena *a = &judged->findings.arena;
     struct finding f = { 0 };
-    struct want w = { .kind = WANT_PACKAGE, .name = "onnxruntime-gpu", .spec = arena_printf(a, "==%s", row->version),
-                      .extras = kb_extra_find(row->version, "cuda") ? "cuda,cudnn" : NULL,
-                      .why = arena_printf(a, "the newest that fits: CUDA %d, cuDNN %d; published by %s", row->cuda_major,
-                                          row->cudnn_major, kb_date()) };
-    finding_want(&judged->findings, &f, &w);
-    if (j.env->installer && !str_eq(j.env->installer, "conda"))
-        judge_want_cudnn(&j, &f, row->cuda_major, row->cudnn_major);
+    judge_want_release(&j, &f, row, arena_printf(a, "the newest that fits: CUDA %d, cuDNN %d; published by %s",
+                                                 row->cuda_major, row->cudnn_major, kb_date()));
     plan_pass(&j, &f, PASS_INSTALL);
     struct fix *kept = arena_new(a, struct fix);
     *kept = f.fixes.at[0];
