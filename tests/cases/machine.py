@@ -5,6 +5,7 @@
     venv DIR VERSION [uv]        conda DIR VERSION
     dist ENV NAME VERSION [installer=X] [requires=A;B]
     ort ENV PACKAGE VERSION [installer=X] [only=GLOB] [code=60,90a,ptx90] [stack=7] [build=TEXT]
+                                 [gpu=yes]: the CUDA build under the CPU package's name, as conda has it
     wheel ENV PACKAGE VERSION    an NVIDIA wheel, with its libraries in its folder
     torch ENV VERSION            torch and the wheels that it pulls in (bare: without them)
     driver VERSION               kernel module, user libraries, device nodes
@@ -309,9 +310,9 @@ class Machine:
         }
 
     def do_ort(self, env, package, version, installer="pip", only=None, code=None, stack=None, build=None,
-               requires="numpy>=1.21.6"):
+               requires="numpy>=1.21.6", gpu=None):
         row = kbtables.ort(version)
-        gpu = package != "onnxruntime"
+        gpu = package != "onnxruntime" or gpu == "yes"
         python = self.python_version[env].replace(".", "")
         capi = "onnxruntime/capi/"
         preload = row["preload_dlls"] == "yes"
