@@ -170,7 +170,10 @@ def damage(t, f=None):
     elif r < 0.8:
         f["elf"] = dict(f["elf"], drop=[t.pick(["load", "dynamic"])])
     elif r < 0.9:
-        f["elf"] = dict(f["elf"], ph=t.pick(PH_DAMAGE))
+        ph = t.pick(PH_DAMAGE)
+        if f["elf"].get("tramp") and "flags" in ph.get("0", {}):
+            ph = {}  # we could not call into it
+        f["elf"] = dict(f["elf"], ph=ph)
     else:
         f["kind"] = "bytes"
         f["hex"] = t.pick(
