@@ -23,7 +23,7 @@
 #include "elf/elf.h"
 
 static char **fixtures; /* argv */
-enum { PROVIDER = 1, USER, USER_SYSV, USER_BOTH, WHOLE, WHOLE_SYSV };
+enum { PROVIDER = 1, USER, USER_SYSV, USER_BOTH, WHOLE, WHOLE_SYSV, TLS, FIXTURES };
 
 static struct elf *read_fd(int fd, struct arena *a)
 {
@@ -128,6 +128,51 @@ static void test_fields(void **state)
     elf_done(n);
     elf_done(exe);
     elf_done(NULL);
+    arena_done(&a);
+}
+
+struct tls_wants {
+    unsigned own, there, other;
+};
+
+static bool note_tls(void *ctx, const struct elf_want *w)
+{
+    struct tls_wants *seen = ctx;
+    if (w->kind == ELF_WANT_STATIC_TLS && !w->symbol)
+        seen->own++;
+    else if (w->kind == ELF_WANT_STATIC_TLS && strcmp(w->symbol->name, "there") == 0)
+        seen->there++;
+    else
+        seen->other++;
+    return true;
+}
+
+static void test_tls(void **state)
+{
+    (void)state;
+    struct arena a = { 0 };
+    struct elf *t = read_path(fixtures[TLS], &a);
+    assert_int_equal(t->problem, ELF_FINE);
+    assert_int_equal(t->tls_size_bytes, sizeof(int));
+    assert_int_equal(t->tls_align, sizeof(int));
+    assert_true(t->static_tls);
+    assert_int_equal(t->n_filters, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool auxiliary = strcmp(t->filters[i], "libauxiliary.so.1") == 0;
+        assert_true(auxiliary || strcmp(t->filters[i], "libfilter.so.1") == 0);
+        assert_int_equal(t->filter_info[i].optional, auxiliary);
+        assert_int_equal(t->filter_info[i].needed_before, 0);
+    }
+#if defined(__x86_64__)
+    assert_int_equal(t->isa_needed, 4); /* v3 */
+    assert_true(t->relr);
+#endif
+    struct tls_wants seen = { 0 };
+    assert_true(elf_wants(t, false, note_tls, &seen));
+    assert_int_equal(seen.own, 1);
+    assert_int_equal(seen.there, 1);
+    assert_int_equal(seen.other, 0);
+    elf_done(t);
     arena_done(&a);
 }
 
@@ -637,9 +682,9 @@ static void test_record(void **state)
     (void)state;
     struct arena a = { 0 }, b = { 0 };
     struct elf_asked *asked = elf_asked_new();
-    struct elf *elves[8] = { 0 };
+    struct elf *elves[FIXTURES] = { 0 };
     int wants = 0;
-    for (int i = PROVIDER; i <= WHOLE_SYSV; i++) {
+    for (int i = PROVIDER; i < FIXTURES; i++) {
         const struct elf_undef *u;
         elves[i] = read_path(fixtures[i], &a);
         (void)elf_undefs(elves[i], &u);
@@ -647,12 +692,12 @@ static void test_record(void **state)
         elf_asked_add(asked, elves[i]);
     }
     assert_int_equal(elf_defines(elves[PROVIDER], "not there", NULL), ELF_NO);
-    for (int i = PROVIDER; i <= WHOLE_SYSV; i++) {
+    for (int i = PROVIDER; i < FIXTURES; i++) {
         char *text = save(elves[i], asked);
         struct elf *again = rebuild(text, &b);
         char *second = save(again, asked);
         assert_string_equal(text, second);
-        for (int k = PROVIDER; k <= WHOLE_SYSV; k++) {
+        for (int k = PROVIDER; k < FIXTURES; k++) {
             const struct elf_undef *u;
             size_t n = elf_undefs(elves[k], &u);
             for (size_t s = 0; s < n; s++)
@@ -676,7 +721,7 @@ static void test_record(void **state)
         free(text);
         free(second);
     }
-    for (int i = PROVIDER; i <= WHOLE_SYSV; i++)
+    for (int i = PROVIDER; i < FIXTURES; i++)
         elf_done(elves[i]);
     elf_asked_free(asked);
     arena_done(&a);
@@ -723,7 +768,7 @@ static void test_bad_records(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc <= WHOLE_SYSV) {
+    if (argc < FIXTURES) {
         fprintf(stderr, "usage: %s PROVIDER FIXTURE...\n", argv[0]);
         return 2;
     }
@@ -731,6 +776,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),         cmocka_unit_test(test_defines),
         cmocka_unit_test(test_undefs),         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_tls),
         cmocka_unit_test(test_lazy),           cmocka_unit_test(test_no_hash),
         cmocka_unit_test(test_header),         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_cut_files),      cmocka_unit_test(test_header_bytes),
