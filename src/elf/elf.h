@@ -136,10 +136,11 @@ size_t elf_undefs(const struct elf *elf, const struct elf_undef **ret);
 /* Does the file define the symbol, global or weak, as the loader's lookup would accept it?
  * version NULL: any default or base definition. has_versym == false on the defining file accepts every version. */
 enum elf_answer elf_defines(const struct elf *elf, const char *name, const char *version);
-/* The same for a symbol of elf_undefs: quicker, for a whole scope of files. */
+/* The same for a symbol of elf_undefs: quicker, for a whole scope of files. ELF_UNKNOWN of a file that was read: the
+ * look-up runs into what is not there, a loader would crash. A file of a snapshot takes symbols of the other files of
+ * that snapshot and answers ELF_NO to what it does not hold. */
 enum elf_answer elf_resolves(const struct elf *elf, const struct elf_undef *u);
-/* Is what elf_resolves finds an indirect function, whose resolver runs while others are relocated? (A file of a
- * snapshot does not know: false.) */
+/* Is what elf_resolves finds an indirect function, whose resolver runs while others are relocated? */
 bool elf_resolves_indirectly(const struct elf *elf, const struct elf_undef *u);
 /* The first symbol, in the order in which the loader relocates, for which missing(ctx, undef) says true.
  * Looks at DT_RELA/DT_REL and, unless lazy, at DT_JMPREL. NULL when none. */
@@ -165,13 +166,16 @@ struct elf_want {
 };
 
 /* Calls each for every such relocation in the loader's order, until it returns false (then the result is false).
- * The relative ones at the front (DT_RELACOUNT) are not looked at. A file of a snapshot has none. */
+ * The relative ones at the front (DT_RELACOUNT) are looked at only in a file that is cut. A file of a snapshot tells
+ * the first of each kind for each symbol; nothing where the record was made without asking. */
 bool elf_wants(const struct elf *elf, bool lazy, bool (*each)(void *ctx, const struct elf_want *w), void *ctx);
 size_t elf_relocs_size(const struct elf *elf); /* bytes that elf_wants would read */
 bool elf_is_cut(const struct elf *elf);        /* pages of its segments lie behind its end */
 
-/* For snapshots: writes down and rebuilds what the functions above answer. `asked` are the names that any file of
- * the snapshot wants: only those definitions are written; a rebuilt file answers ELF_UNKNOWN for others. */
+/* For snapshots: writes down (as one object, the value of the caller's key) and rebuilds what the functions above
+ * answer. `asked` are the names that any file of the snapshot wants: definitions of those and of what elf_defines was
+ * asked are written; a rebuilt file answers ELF_UNKNOWN to elf_defines for others. Symbols wanted and relocations are
+ * written only if they were asked for before. asked may be NULL; its files must live until it was used. */
 struct json;   /* base/jsonw.h */
 struct json_t; /* jansson */
 struct elf_asked;  /* set of symbol names */
