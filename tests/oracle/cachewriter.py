@@ -1,7 +1,8 @@
 """Writes an ld.so.cache from a plain dictionary.
 
 format   new | compat (old table with the new one inside) | old
-entries  [{name, path, flags, hwcaps, isa, hwcap}]   flags 0x303 = x86_64; hwcaps: a glibc-hwcaps subfolder
+entries  [{name, path, flags, hwcaps, isa, hwcap}]   flags 0x303 = x86_64,
+             hwcaps: a glibc-hwcaps subfolder
 endian   value of the endian flags (2 = little)
 sort     False: entries stay in the given order
 damage   cut at N | magic | nlibs | ext   (a broken file)

@@ -5,7 +5,8 @@ The dictionary (all keys optional) is JSON, so that a failing tree can be stored
     soname, needed[], rpath, runpath     strings; None = no such entry
     flags, flags_1                       DT_FLAGS, DT_FLAGS_1
     defs[]    {name, bind, type, ver, hidden, vis}     symbols this object defines
-    refs[]    {name, bind, ver: [file, version], reloc, type}  symbols it wants; reloc: glob jump abs tpoff none
+    refs[]    {name, bind, ver: [file, version], reloc, type}  symbols it wants;
+                                         reloc: glob jump abs tpoff dtpmod none
     verdef[]  names of versions defined (the base version is added by itself)
     verneed[] [file, [[version, weak], ...]]
     hash      gnu | sysv | both | none

@@ -1,8 +1,9 @@
-"""A tree of files for the loader: how it lies on disk, how the two answers are got, how they differ.
+"""A tree of files for the loader: how it lies on disk, how both answers are got and compared.
 
 A tree is JSON: `@` in any string stands for the tree's folder.
 
-    files    [{path, kind, ...}]   elf (spec), link (to), hardlink (to), dir, fifo, bytes (hex), exe (patch), ldconfig (dirs)
+    files    [{path, kind, ...}]   elf (spec), link (to), hardlink (to), dir, fifo,
+                                   bytes (hex), exe (patch)
              each may have mode; a path outside the tree lies in a system folder
     env      {name: value}
     cwd      folder the program runs in;  other_cwd: ortfit is started elsewhere and told by --cwd
