@@ -56,7 +56,7 @@ int jsonr_read_file(const char *path, size_t max_bytes, json_t **ret, struct err
         r = jsonr_parse(str_get(&text), text.len, ret, e);
     str_done(&text);
     if (r == -(int)ERR_FORMAT)
-        err_while(e, "while reading '%s'", path);
+        err_while(e, "reading '%s'", path);
     return r;
 }
 

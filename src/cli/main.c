@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "cli/app.h"
 
@@ -53,7 +54,7 @@ int app_place(struct app *app, struct place **ret, struct err *e)
         const char *pair = app->opt.setenv.at[i];
         const char *equals = strchr(pair, '=');
         if (!equals || equals == pair) {
-            place_free(*ret);
+            place_free(STEAL(*ret)); /* the caller frees what is there in every case */
             return err_set(e, ERR_USAGE, "'--setenv %s' has no NAME=VALUE form", pair);
         }
         place_setenv(*ret, arena_strndup(&app->arena, pair, (size_t)(equals - pair)), equals + 1);
@@ -87,6 +88,12 @@ int app_report(struct app *app, const struct report *r, struct err *e)
     return failed < 0 ? failed : report_exit_code(r);
 }
 
+/* Help and version end well only when they were written. */
+static int say_and_close(struct err *e)
+{
+    return close_output(stdout, "standard output", e);
+}
+
 static bool wants_json(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -111,7 +118,7 @@ static int run(struct app *app, int argc, char **argv, struct err *e)
     const struct verb *verb = NULL;
     if (argc > 1 && str_eq(argv[1], "help")) {
         if (print_help(argc > 2 ? argv[2] : "ortfit") == 0)
-            return 0;
+            return say_and_close(e);
         return err_set(e, ERR_USAGE, "no help for '%s'; see: ortfit --help", argv[2]);
     }
     if (argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '/')) {
@@ -130,11 +137,13 @@ static int run(struct app *app, int argc, char **argv, struct err *e)
     int r = options_parse(app, argc - first, argv + first, e);
     if (r < 0)
         return r;
-    if (app->opt.help)
-        return print_help(first == 2 ? verb->name : "ortfit");
+    if (app->opt.help) {
+        (void)print_help(first == 2 ? verb->name : "ortfit");
+        return say_and_close(e);
+    }
     if (app->opt.version) {
         puts("ortfit " ORTFIT_VERSION);
-        return 0;
+        return say_and_close(e);
     }
     if (app->opt.format && !renderer_find(app->opt.format))
         return err_set(e, ERR_USAGE, "unknown format '%s'; known: %s", app->opt.format, renderer_names());

@@ -205,6 +205,8 @@ int options_parse(struct app *app, int argc, char **argv, struct err *e)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
+        if (argv[i][0] == '\0')
+            return err_set(e, ERR_USAGE, "an argument is empty; see: ortfit %s --help", app->verb);
         if (only_args || argv[i][0] != '-' || argv[i][1] == '\0') {
             vec_push(&app->args, argv[i]);
         } else if (str_eq(argv[i], "--")) {

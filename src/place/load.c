@@ -390,6 +390,6 @@ int place_open_snapshot(const char *file, struct place **ret, struct err *e)
         return r;
     r = place_load(doc, file, ret, e);
     if (r < 0)
-        err_while(e, "while reading '%s'", file);
+        err_while(e, "reading '%s'", file);
     return r;
 }
