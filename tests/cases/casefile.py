@@ -4,7 +4,8 @@
     machine:                         recipe lines (machine.py), indented
       system ubuntu 22.04 2.35
     needs: root                      root | user (not root: given up before ortfit starts) | strace
-    args: check --python /home/a/.venv     one run; `--root TREE` is put in unless a place is named; @ is the tree
+    args: check --python /home/a/.venv     one run; `--root TREE` is put in unless a place is named; @ is the tree,
+                                     % the project; --live: none is put in; \\xNN (quoted) is that byte
     env: NAME=VALUE                  of this run (ortfit's own variables, not the machine's: that is --setenv)
     stdout-to: /dev/full             closed | a path
     stdin: TEXT
@@ -25,10 +26,19 @@
 
 A file may hold several runs; each begins with args."""
 
+import re
 import shlex
 
 LISTS = ("machine", "expect")
 RUN_KEYS = {"exit", "expect", "env", "stdout-to", "stdin", "screen", "replay", "limit", "safe", "user"}
+
+
+def raw(word):
+    """A word with its \\xNN replaced; bytes that are no UTF-8 pass through to the program as they are."""
+    if "\\x" not in word:
+        return word
+    data = re.sub(rb"\\\\x([0-9a-fA-F]{2})", lambda m: bytes([int(m[1], 16)]), word.encode())
+    return data.decode("utf-8", "surrogateescape")
 
 
 class Run:
@@ -80,7 +90,7 @@ class Case:
             self.needs += value.split()
             return None
         if key == "args":
-            self.runs.append(Run(shlex.split(value), number))
+            self.runs.append(Run([raw(w) for w in shlex.split(value)], number))
             return None
         if key not in RUN_KEYS:
             raise ValueError("unknown key '%s'" % key)
