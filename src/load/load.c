@@ -33,8 +33,6 @@ const char *load_status_text(enum load_status s)
 
 void load_fail(struct load_process *proc, int number, const char *object, const char *fmt, ...)
 {
-    if (proc->error)
-        return;
     struct str text = { 0 };
     va_list ap;
     va_start(ap, fmt);
@@ -48,13 +46,15 @@ void load_fail(struct load_process *proc, int number, const char *object, const 
     if (number)
         str_addf(&text, ": %s", strerror(number));
     free(problem);
-    proc->error = arena_strdup(&proc->arena, str_get(&text));
+    proc->last_error = arena_strdup(&proc->arena, str_get(&text));
+    if (!proc->error)
+        proc->error = proc->last_error;
     str_done(&text);
 }
 
 void load_abort(struct load_process *proc, const char *fmt, ...)
 {
-    if (proc->aborts || (proc->error && proc->explore))
+    if (proc->aborts)
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -62,9 +62,12 @@ void load_abort(struct load_process *proc, const char *fmt, ...)
     if (vasprintf(&text, fmt, ap) < 0)
         text = NULL;
     va_end(ap);
-    proc->error = arena_printf(&proc->arena, "the loader would abort: %s", text ? text : "");
-    proc->aborts = true;
+    proc->last_error = arena_printf(&proc->arena, "the loader would abort: %s", text ? text : "");
     free(text);
+    if (proc->error && proc->explore)
+        return; /* the real call ends before that */
+    proc->error = proc->last_error;
+    proc->aborts = true;
 }
 
 const char *load_process_error(const struct load_process *proc)

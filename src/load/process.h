@@ -99,7 +99,8 @@ struct load_process {
     int error_number;          /* what errno would be */
     bool start_unknown;        /* the same, at the process's start */
     bool unknown;              /* the place did not know something that was asked */
-    const char *error;         /* of the current call: dlerror's text */
+    const char *error;         /* of the current call: dlerror's text, the first one */
+    const char *last_error;    /* the newest, also when explore goes on behind the first */
     bool aborts;
     const char *start_error;
     bool preloads;             /* LD_PRELOAD or /etc/ld.so.preload say something */

@@ -106,13 +106,12 @@ static void fill_need(struct load_need *need, enum load_status status, const str
     need->elf = status == LOAD_FOUND ? found->elf : NULL;
 }
 
-/* The text behind "NAME: " of the error at hand. */
+/* The text behind "NAME: " of the newest error. */
 static const char *problem_of(const struct load_process *proc, const char *object)
 {
-    size_t n = object ? strlen(object) : 0;
-    if (proc->error && object && strncmp(proc->error, object, n) == 0 && str_starts(proc->error + n, ": "))
-        return proc->error + n + 2;
-    return proc->error;
+    size_t n = strlen(object);
+    const char *text = proc->last_error;
+    return strncmp(text, object, n) == 0 && str_starts(text + n, ": ") ? text + n + 2 : text;
 }
 
 /* What is wrong with a file once it is mapped; the loader names it as it was asked for. */
