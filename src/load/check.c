@@ -112,6 +112,8 @@ bool check_versions(struct load_process *proc, struct object *o)
 bool check_isa(struct load_process *proc, struct object *root)
 {
     unsigned usable = place_machine(proc->place)->isa_usable;
+    if (proc->libc.minor > 0 && proc->libc.minor < 33)
+        return true; /* not looked at before */
     for (size_t i = root->n_initfini; i-- > 0;) {
         const struct object *o = root->initfini[i];
         if (o->inited || o->is_rtld || !o->elf || (o->elf->isa_needed & usable) == o->elf->isa_needed)

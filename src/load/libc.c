@@ -84,12 +84,13 @@ void libc_find(struct load_process *proc, const struct elf *exe_elf)
         find_folders(proc, arch);
 }
 
-/* Subfolders of every search folder, in the loader's order: glibc-hwcaps from the best level down; up to 2.36 all
+/* Subfolders of every search folder, in the loader's order: from 2.33 glibc-hwcaps from the best level down; up to 2.36 all
  * combinations of "tls", the platform's name and the names of the CPU's capability bits; the folder itself. */
 void libc_caps(struct load_process *proc)
 {
     const struct place_machine *m = place_machine(proc->place);
-    for (unsigned level = 4; level >= 2; level--)
+    bool levels = proc->libc.minor == 0 || proc->libc.minor >= 33;
+    for (unsigned level = 4; level >= 2 && levels; level--)
         if (m->isa_usable & 1U << (level - 1))
             proc->caps[proc->n_caps++] = arena_printf(&proc->arena, "glibc-hwcaps/x86-64-v%u/", level);
     if (proc->libc.minor > 0 && proc->libc.minor <= 36 && m->arch && str_eq(m->arch, "x86_64")) {

@@ -120,6 +120,11 @@ static bool check_mapped(struct load_process *proc, const char *name, const stru
     switch (elf->problem) {
     case ELF_FINE:
         break;
+    case ELF_PIE:
+        if (proc->libc.minor > 0 && proc->libc.minor < 30)
+            break;
+        load_fail(proc, 0, name, "%s", elf_problem_text(elf->problem));
+        return false;
     case ELF_NOOPEN:
         if (!mode.dlopen)
             break;
@@ -129,10 +134,10 @@ static bool check_mapped(struct load_process *proc, const char *name, const stru
         load_abort(proc, "Bus error: '%s' is cut short", name);
         return false;
     case ELF_DAMAGED:
-        load_abort(proc, "'%s' is damaged: %s", name, elf_problem_text(elf->problem));
+        load_abort(proc, "'%s' is damaged: %s", name, elf_problem_text(problem));
         return false;
     default:
-        load_fail(proc, 0, name, "%s", elf_problem_text(elf->problem));
+        load_fail(proc, 0, name, "%s", elf_problem_text(problem));
         return false;
     }
     /* From 2.41 on no dlopen makes the stack executable; a missing PT_GNU_STACK asks for it on x86_64. */

@@ -65,11 +65,35 @@ static unsigned isa_levels(void)
     return usable;
 }
 
+/* glibc's own name of the platform where it is not the kernel's: Intel's Haswell and later, and Xeon Phi. */
+static const char *glibc_platform(unsigned isa_usable)
+{
+    unsigned a, b, c, d;
+    char vendor[12];
+    if (!__get_cpuid(0, &a, &b, &c, &d))
+        return NULL;
+    memcpy(vendor, &b, 4);
+    memcpy(vendor + 4, &d, 4);
+    memcpy(vendor + 8, &c, 4);
+    if (memcmp(vendor, "GenuineIntel", sizeof(vendor)) != 0 || !(isa_usable & bit(2)))
+        return NULL;
+    unsigned phi = bit(26) | bit(27) | bit(28); /* AVX512 PF ER CD */
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & phi) == phi)
+        return "xeon_phi";
+    return "haswell";
+}
+
 #else
 
 static unsigned isa_levels(void)
 {
     return 0;
+}
+
+static const char *glibc_platform(unsigned isa_usable)
+{
+    (void)isa_usable;
+    return NULL;
 }
 
 #endif
@@ -107,11 +131,14 @@ void place_see_machine(struct place *p, struct place_machine *ret)
 {
     struct utsname u = { 0 };
     (void)uname(&u);
-    const char *platform = (const char *)(uintptr_t)getauxval(AT_PLATFORM);
+    unsigned isa_usable = isa_levels();
+    const char *platform = glibc_platform(isa_usable);
+    if (!platform)
+        platform = (const char *)(uintptr_t)getauxval(AT_PLATFORM);
     *ret = (struct place_machine){
         .known = KNOWN_PRESENT,
         .arch = arena_strdup(&p->arena, u.machine),
-        .isa_usable = isa_levels(),
+        .isa_usable = isa_usable,
         .platform = arena_strdup(&p->arena, platform ? platform : u.machine),
         .hwcap2 = getauxval(AT_HWCAP2),
         .page_size_bytes = getauxval(AT_PAGESZ),

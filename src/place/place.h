@@ -86,7 +86,7 @@ struct place_machine {
     enum known known;
     const char *arch;     /* uname machine: "x86_64" */
     unsigned isa_usable;  /* x86 levels usable, as in struct elf: bit 0 baseline, 1 v2, 2 v3, 3 v4 */
-    const char *platform; /* AT_PLATFORM: "x86_64" or "haswell" ... */
+    const char *platform; /* glibc's name of it: "x86_64", "haswell" (Intel), "xeon_phi" */
     uint64_t hwcap2;      /* AT_HWCAP2 */
     uint64_t page_size_bytes;
     const char *hostname, *user, *home; /* for --redact and ~ ; may be NULL */
