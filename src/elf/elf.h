@@ -88,6 +88,7 @@ enum elf_exec_stack { ELF_STACK_UNSAID, ELF_STACK_PLAIN, ELF_STACK_EXEC };
 struct elf {
     enum elf_problem problem;  /* ELF_FINE, or the first thing wrong; later fields may then be empty. ELF_EXECUTABLE,
                                 * ELF_PIE and ELF_NOOPEN are wrong for dlopen only: all fields are filled */
+    enum elf_problem older_problem; /* ELF_BAD_ALIGN, ELF_BAD_OFFSET: what glibc before 2.35 says first; else ELF_FINE */
     enum elf_crash crash;
     uint64_t size_bytes, dev, ino; /* of the file; the identity glibc compares */
     unsigned char elf_class;   /* ELFCLASS32/64, also where problem says wrong class */
@@ -130,6 +131,8 @@ const char *elf_problem_text(enum elf_problem p); /* dlerror's words */
 const char *elf_problem_name(enum elf_problem p); /* "ELF_TOO_SHORT", for snapshots */
 enum elf_problem elf_problem_of_name(const char *name); /* ELF_FINE when unknown */
 bool elf_problem_skipped(enum elf_problem p);
+/* As the loader of glibc 2.MINOR sees it; 0: a current one. */
+enum elf_problem elf_problem_in(const struct elf *elf, int glibc_minor);
 
 /* The symbols that the file wants from others (st_shndx == SHN_UNDEF), each once. Built at first use. */
 size_t elf_undefs(const struct elf *elf, const struct elf_undef **ret);

@@ -36,3 +36,10 @@ enum elf_problem elf_problem_of_name(const char *name)
             return (enum elf_problem)i;
     return ELF_FINE;
 }
+
+enum elf_problem elf_problem_in(const struct elf *elf, int glibc_minor)
+{
+    bool older = glibc_minor > 0 && glibc_minor < 35 && elf->older_problem != ELF_FINE;
+    bool reached = elf->problem == ELF_FINE || elf->problem >= ELF_BAD_ALIGN;
+    return older && reached ? elf->older_problem : elf->problem;
+}

@@ -98,6 +98,14 @@ static void add_segment(struct reader *r, const Elf64_Phdr *p)
     };
 }
 
+/* Until 2.34 the loader held segments to their own alignment. */
+static enum elf_problem older_alignment(const Elf64_Phdr *p)
+{
+    if (p->p_align & (IMAGE_PAGE - 1))
+        return ELF_BAD_ALIGN;
+    return (p->p_vaddr - p->p_offset) & (p->p_align - 1) ? ELF_BAD_OFFSET : ELF_FINE;
+}
+
 static enum elf_problem scan_segments(struct reader *r)
 {
     struct elf *elf = r->elf;
@@ -123,6 +131,8 @@ static enum elf_problem scan_segments(struct reader *r)
             r->phdr_address = p.p_vaddr;
             break;
         case PT_LOAD:
+            if (elf->older_problem == ELF_FINE)
+                elf->older_problem = older_alignment(&p);
             if ((p.p_vaddr - p.p_offset) & (IMAGE_PAGE - 1))
                 return ELF_BAD_PAGE_ALIGN;
             add_segment(r, &p);

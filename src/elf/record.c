@@ -515,6 +515,8 @@ void elf_save(const struct elf *elf, const struct elf_asked *asked, struct json 
     json_obj_inline(to);
     if (elf->problem != ELF_FINE)
         json_kstr(to, "problem", elf_problem_name(elf->problem));
+    if (elf->older_problem != ELF_FINE)
+        json_kstr(to, "older_problem", elf_problem_name(elf->older_problem));
     if (elf->crash != ELF_NO_CRASH)
         json_kstr(to, "crash", crashes[elf->crash]);
     if (elf->exec_stack != ELF_STACK_UNSAID)
@@ -744,6 +746,8 @@ int elf_load(const struct json_t *from, struct arena *a, struct elf **ret, struc
         if (elf->problem == ELF_FINE)
             return malformed("problem", e);
     }
+    const char *older = jsonr_str(from, "older_problem");
+    elf->older_problem = older ? elf_problem_of_name(older) : ELF_FINE;
     unsigned word;
     int rc = load_word(from, "crash", crashes, ARRAY_LEN(crashes), &word, e);
     elf->crash = (enum elf_crash)word;

@@ -425,6 +425,31 @@ static void test_segments(void **state)
     arena_done(&a);
 }
 
+/* A segment aligned to more than its address fits: fine today, refused by glibc 2.34. */
+static void test_older_loader(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t align;
+        enum elf_problem older;
+    } rows[] = { { 0x1000, ELF_FINE }, { 0x200000, ELF_BAD_OFFSET }, { 8, ELF_BAD_ALIGN } };
+    struct arena a = { 0 };
+    struct bytes b = slurp(fixtures[WHOLE]);
+    size_t at = phdr_place(&b, PT_LOAD, 3) + offsetof(Elf64_Phdr, p_align);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        memcpy(b.at + at, &rows[i].align, sizeof(rows[i].align));
+        cleanup_(closep) int fd = in_memory(b.at, b.n);
+        struct elf *elf = read_fd(fd, &a);
+        assert_int_equal(elf->problem, ELF_FINE);
+        assert_int_equal(elf_problem_in(elf, 0), ELF_FINE);
+        assert_int_equal(elf_problem_in(elf, 36), ELF_FINE);
+        assert_int_equal(elf_problem_in(elf, 34), rows[i].older);
+        elf_done(elf);
+    }
+    free(b.at);
+    arena_done(&a);
+}
+
 /* ---- the real loader as judge ---- */
 
 static bool tell_want(void *ctx, const struct elf_want *w)
@@ -776,7 +801,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),         cmocka_unit_test(test_defines),
         cmocka_unit_test(test_undefs),         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_tls),
+        cmocka_unit_test(test_tls),            cmocka_unit_test(test_older_loader),
         cmocka_unit_test(test_lazy),           cmocka_unit_test(test_no_hash),
         cmocka_unit_test(test_header),         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_cut_files),      cmocka_unit_test(test_header_bytes),
