@@ -17,6 +17,7 @@
 
 enum {
     PROCESS_MAX_OBJECTS = 4096,  /* in one process; more ends with ERR_LIMIT */
+    PROCESS_MAX_NEEDS = 4096,    /* written down; explore goes no further */
     PROCESS_MAX_CAPS = 40,       /* subfolders of a search folder (glibc-hwcaps, legacy) */
     PROCESS_MAX_LIST = 4096,     /* elements of one search list */
     PROCESS_SMALL_DIR = 16384,   /* bytes of a folder that is read as a whole: cheaper than asking name by name */

@@ -117,18 +117,19 @@ static const char *problem_of(const struct load_process *proc, const char *objec
 /* What is wrong with a file once it is mapped; the loader names it as it was asked for. */
 static bool check_mapped(struct load_process *proc, const char *name, const struct elf *elf, struct load_mode mode)
 {
-    switch (elf->problem) {
+    enum elf_problem problem = elf_problem_in(elf, proc->libc.minor);
+    switch (problem) {
     case ELF_FINE:
         break;
     case ELF_PIE:
         if (proc->libc.minor > 0 && proc->libc.minor < 30)
             break;
-        load_fail(proc, 0, name, "%s", elf_problem_text(elf->problem));
+        load_fail(proc, 0, name, "%s", elf_problem_text(problem));
         return false;
     case ELF_NOOPEN:
         if (!mode.dlopen)
             break;
-        load_fail(proc, 0, name, "%s", elf_problem_text(elf->problem));
+        load_fail(proc, 0, name, "%s", elf_problem_text(problem));
         return false;
     case ELF_CUT:
         load_abort(proc, "Bus error: '%s' is cut short", name);
@@ -257,9 +258,17 @@ static void append(struct walk *w, struct object *o)
     w->tail = s;
 }
 
-/* Is a need with this name written down already? */
+/* After a failure only explore goes on, and not for ever. */
+static bool goes_on(const struct walk *w)
+{
+    return !w->failed || (w->proc->explore && w->proc->needs.n < PROCESS_MAX_NEEDS);
+}
+
+/* Is a need with this name written down already (or is there no more room)? */
 static bool need_known(const struct load_process *proc, const char *name)
 {
+    if (proc->needs.n >= PROCESS_MAX_NEEDS)
+        return true;
     for (size_t i = 0; i < proc->needs.n; i++)
         if (str_eq(proc->needs.at[i].name, name))
             return true;
@@ -369,10 +378,10 @@ static void open_all(struct walk *w, struct step *step)
     if (kept.keep)
         vec_push(&kept.deps, o);
     for (size_t i = 0, f = 0; i <= n_needed; i++) {
-        for (; f < n_filters && (elf->filter_info[f].needed_before <= i || i == n_needed); f++)
-            if (!w->failed || w->proc->explore)
+        for (; f < n_filters && (i == n_needed || !elf->filter_info || elf->filter_info[f].needed_before <= i); f++)
+            if (goes_on(w))
                 step = open_filtee(w, step, f, &kept);
-        if (i < n_needed && (!w->failed || w->proc->explore))
+        if (i < n_needed && goes_on(w))
             open_one(w, o, i, &kept);
     }
     if (kept.keep && !w->failed) {
@@ -440,7 +449,7 @@ bool walk_deps(struct load_process *proc, struct object *root, struct object **p
     append(&w, root);
     for (size_t i = 0; i < n_preloads; i++)
         append(&w, preloads[i]);
-    for (struct step *s = w.first; s && (!w.failed || proc->explore);) {
+    for (struct step *s = w.first; s && goes_on(&w);) {
         s->done = true;
         open_all(&w, s);
         while (s && s->done)
