@@ -286,6 +286,23 @@ static bool opens_by_full_path(const struct player *p)
     return p->ort->version && pep440_compare_text(p->ort->version, "1.24") >= 0;
 }
 
+/* The interpreter where it is a program: a script or a damaged file in its place starts another, which is not known,
+ * so it is taken for a plain one. */
+static const char *interpreter(const struct player *p)
+{
+    const char *exe = p->t->exe ? p->t->exe : p->t->env ? p->t->env->exe : NULL;
+    if (!exe)
+        return NULL;
+    const struct place_elf *file = place_elf(p->s->place, place_absolute(p->s->place, exe));
+    if (file->known == KNOWN_NOT_LOOKED)
+        return exe;
+    if (file->known != KNOWN_PRESENT)
+        return NULL;
+    enum elf_problem problem = file->elf->problem;
+    bool program = problem == ELF_FINE || problem == ELF_PIE || problem == ELF_EXECUTABLE || problem == ELF_NOOPEN;
+    return program ? exe : NULL;
+}
+
 int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provider provider, struct arena *a,
                 struct ort_prediction *ret, struct err *e)
 {
@@ -307,7 +324,7 @@ int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provi
         p.try->applies = applies(&p, (enum ort_condition)c);
         if (!p.try->applies)
             continue;
-        struct load_config config = { .exe = t->exe ? t->exe : t->env ? t->env->exe : NULL,
+        struct load_config config = { .exe = t->exe && t->kind != TARGET_ENV ? t->exe : interpreter(&p),
                                       .library_path = place_getenv(s->place, "LD_LIBRARY_PATH"),
                                       .preload = place_getenv(s->place, "LD_PRELOAD") };
         int code = load_process_new(s->place, &config, &p.proc, e);
