@@ -296,7 +296,7 @@ class Machine:
         return elf_bytes(soname=soname, needed=([] if stripped else needs) + ["libstdc++.so.6", "libc.so.6"],
                          rpath=None if row["cuda_rpath"] == "-" else row["cuda_rpath"],
                          runpath=None if row["cuda_runpath"] == "-" else row["cuda_runpath"],
-                         verneed=verneed, code=code)
+                         verneed=verneed, code=code, refs=[{"name": "Provider_GetHost", "reloc": "jump"}])
 
     def runtime_files(self, row, code=None):
         stripped = row["needs_by"] == "ld-preload-py"
