@@ -4,11 +4,16 @@
 
 /* Bounds that no real file comes near; the loader has none. */
 #define MAX_DYNAMIC 65536u
-#define MAX_PATH_STRING (1u << 20)
+#define MAX_STRINGS_BYTES (4u << 20)
 
-static const char *own_string(struct arena *a, const char *s)
+/* Copies a string of the file; NULL when the file names more text than any real one. */
+static const char *own_string(struct reader *r, const char *s)
 {
-    return arena_strndup(a, s, strnlen(s, MAX_PATH_STRING));
+    size_t n = strnlen(s, MAX_STRINGS_BYTES);
+    if (n >= MAX_STRINGS_BYTES - r->strings_bytes)
+        return NULL;
+    r->strings_bytes += n;
+    return arena_strndup(r->arena, s, n);
 }
 
 /* What becomes of a loader that reads there. */
@@ -104,9 +109,10 @@ static bool collect_names(struct reader *r, struct span entries, struct name_lis
         if (dyn.d_tag != DT_NEEDED && dyn.d_tag != DT_AUXILIARY && dyn.d_tag != DT_FILTER)
             continue;
         const char *name = dynamic_string(r->s, dyn.d_un.d_val);
+        if (name)
+            name = own_string(r, name);
         if (!name)
             return false;
-        name = own_string(r->arena, name);
         if (dyn.d_tag == DT_NEEDED) {
             vec_push(&l->needed, name);
         } else {
@@ -131,8 +137,8 @@ static bool collect_string(struct reader *r, enum dyn which, const char **ret)
         return true;
     const char *name = dynamic_string(r->s, r->s->dyn.value[which]);
     if (name)
-        *ret = own_string(r->arena, name);
-    return name != NULL;
+        *ret = own_string(r, name);
+    return *ret != NULL;
 }
 
 static enum elf_problem read_names(struct reader *r, struct span entries)
@@ -160,7 +166,8 @@ static enum elf_problem read_names(struct reader *r, struct span entries)
 }
 
 struct need_list {
-    struct arena *arena;
+    struct reader *r;
+    bool too_long;
     VEC(struct elf_verneed);
     unsigned first_record_version;
     unsigned highest; /* version index; 0: none but local and global */
@@ -175,9 +182,13 @@ static bool list_needed(void *ctx, const struct need_record *n)
     else if (strcmp(l->at[l->n - 1].file, n->file) == 0)
         file = l->at[l->n - 1].file;
     if (!file)
-        file = own_string(l->arena, n->file);
-    struct elf_verneed v = { file, own_string(l->arena, n->name), n->hash,
+        file = own_string(l->r, n->file);
+    struct elf_verneed v = { file, own_string(l->r, n->name), n->hash,
                              (n->flags & VER_FLG_WEAK) != 0 };
+    if (!v.file || !v.version) {
+        l->too_long = true;
+        return false;
+    }
     vec_push(l, v);
     if ((n->other & 0x7fffu) > l->highest)
         l->highest = n->other & 0x7fffu;
@@ -185,7 +196,8 @@ static bool list_needed(void *ctx, const struct need_record *n)
 }
 
 struct definition_list {
-    struct arena *arena;
+    struct reader *r;
+    bool too_long;
     struct names names;
     struct {
         VEC(uint32_t);
@@ -198,11 +210,16 @@ struct definition_list {
 static bool list_defined(void *ctx, const struct def_record *d)
 {
     struct definition_list *l = ctx;
+    const char *name = own_string(l->r, d->name);
+    if (!name) {
+        l->too_long = true;
+        return false;
+    }
     if (d->record_version != 1 && !l->bad_version) {
         l->bad_version = d->record_version ? d->record_version : UINT16_MAX + 1u;
         l->good = l->names.n;
     }
-    vec_push(&l->names, own_string(l->arena, d->name));
+    vec_push(&l->names, name);
     vec_push(&l->hashes, d->hash);
     if ((d->index & 0x7fffu) > l->highest)
         l->highest = d->index & 0x7fffu;
@@ -213,15 +230,15 @@ static bool list_defined(void *ctx, const struct def_record *d)
 static void read_versions(struct reader *r)
 {
     struct elf *elf = r->elf;
-    struct need_list needs = { .arena = r->arena };
-    bool whole = versions_needed(r->s, list_needed, &needs);
+    struct need_list needs = { .r = r };
+    bool whole = versions_needed(r->s, list_needed, &needs) && !needs.too_long;
     elf->n_verneed = needs.n;
     elf->verneed = own_array(r->arena, needs.at, needs.n, sizeof(*needs.at));
     elf->verneed_version = needs.first_record_version;
     vec_done(&needs);
 
-    struct definition_list defs = { .arena = r->arena };
-    whole = versions_defined(r->s, list_defined, &defs) && whole;
+    struct definition_list defs = { .r = r };
+    whole = versions_defined(r->s, list_defined, &defs) && !defs.too_long && whole;
     elf->n_verdef = defs.names.n;
     elf->verdef = own_array(r->arena, defs.names.at, defs.names.n, sizeof(*defs.names.at));
     elf->verdef_hash = own_array(r->arena, defs.hashes.at, defs.hashes.n, sizeof(*defs.hashes.at));

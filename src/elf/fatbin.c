@@ -21,7 +21,8 @@
 /* Bounds far above any real library (the largest seen has 1,500 containers). */
 #define MAX_NAMES_BYTES (1u << 20)
 #define MAX_HEADERS 1000000u /* containers and entries read, over the whole file */
-#define MAX_SEARCHED_BYTES (UINT64_C(512) << 20)
+#define MAX_SEARCHED_BYTES (UINT64_C(512) << 20) /* likewise */
+#define MAX_ARCH 128u
 #define CHUNK 65536u
 
 /* The arch list of a library is short: about 10 entries. */
@@ -32,7 +33,8 @@ struct arch_list {
 struct fatbin {
     int fd;
     uint64_t size_bytes;
-    unsigned headers; /* read so far */
+    unsigned headers;        /* read so far */
+    uint64_t searched_bytes; /* so far */
     struct gpu_code code;
     struct arch_list arch, here; /* of the library; of the container at hand */
     unsigned char *chunk;        /* CHUNK bytes, for searching; allocated at first need */
@@ -69,6 +71,8 @@ static void note_entry(struct arch_list *list, const struct gpu_arch *a, uint32_
         known->containers += add;
         return;
     }
+    if (list->n == MAX_ARCH)
+        return;
     struct gpu_arch new = *a;
     new.containers = add ? add : 1;
     vec_push(list, new);
@@ -115,12 +119,12 @@ static bool all_zero(const unsigned char *p, size_t n)
 /* The next 8-aligned magic in [at, end). ret_gap: what was passed over is not all zeros. */
 static bool find_magic(struct fatbin *f, uint64_t at, uint64_t end, uint64_t *ret_at, bool *ret_gap)
 {
-    uint64_t stop = end - at > MAX_SEARCHED_BYTES ? at + MAX_SEARCHED_BYTES : end;
     *ret_gap = false;
     if (!f->chunk)
         f->chunk = xmalloc(CHUNK);
-    while (at < stop && stop - at >= CONTAINER_HEAD) {
-        size_t n = stop - at < CHUNK ? (size_t)(stop - at) : CHUNK;
+    while (at < end && end - at >= CONTAINER_HEAD && f->searched_bytes < MAX_SEARCHED_BYTES) {
+        size_t n = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+        f->searched_bytes += n;
         if (!read_at(f, at, f->chunk, n))
             break;
         for (size_t i = 0; i + 4 <= n; i += 8) {

@@ -12,6 +12,7 @@
 #define FIRST_READ 832u
 /* Bounds that no real file comes near; the loader has none. */
 #define MAX_PROGRAM_HEADERS 4096u
+#define MAX_SEGMENTS 128u
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -135,6 +136,8 @@ static enum elf_problem scan_segments(struct reader *r)
                 elf->older_problem = older_alignment(&p);
             if ((p.p_vaddr - p.p_offset) & (IMAGE_PAGE - 1))
                 return ELF_BAD_PAGE_ALIGN;
+            if (r->s->image.n_segments == MAX_SEGMENTS)
+                return ELF_DAMAGED;
             add_segment(r, &p);
             if ((p.p_align & (p.p_align - 1)) == 0 && p.p_align > r->align)
                 r->align = p.p_align;

@@ -12,6 +12,7 @@ struct reader {
     Elf64_Ehdr head;
     struct span file, phdrs;
     uint64_t dynamic, phdr_address, align; /* align: the largest p_align of the load segments */
+    size_t strings_bytes; /* copied so far */
     bool has_dynamic, empty_dynamic, has_phdr;
 };
 

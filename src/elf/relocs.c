@@ -5,8 +5,8 @@
 #include "elf/reader.h"
 #include "elf/record.h"
 
-/* 1.5 GB of relocations; the largest real libraries have 50 MB. */
-#define MAX_RELOCS (UINT64_C(64) << 20)
+/* 384 MB of relocations; the largest real libraries have 50 MB. */
+#define MAX_RELOCS (UINT64_C(16) << 20)
 
 struct range {
     struct span bytes;

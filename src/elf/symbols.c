@@ -5,6 +5,10 @@
 #include "elf/dynamic.h"
 #include "elf/record.h"
 
+/* Bounds, far above all real files, of what one question may cost. */
+#define MAX_STRING (1u << 20)
+#define MAX_CHAIN 65536u
+
 uint32_t elf_hash_gnu(const char *name)
 {
     uint32_t h = 5381;
@@ -27,15 +31,14 @@ const char *dynamic_string(const struct elf_symbols *s, uint64_t offset)
 {
     if (!s->dyn.has[DYN_STRTAB])
         return NULL;
-    if (offset < s->strings.left) {
-        const char *inside = span_string(s->strings, (size_t)offset);
-        if (inside)
-            return inside;
-    }
-    /* The loader adds and reads, wherever that leads to. */
-    struct span elsewhere;
-    (void)image_at(&s->image, s->dyn.value[DYN_STRTAB] + offset, &elsewhere);
-    return span_string(elsewhere, 0);
+    struct span from = { NULL, 0 };
+    if (offset < s->strings.left)
+        from = (struct span){ s->strings.at + offset, s->strings.left - (size_t)offset };
+    else /* the loader adds and reads, wherever that leads to */
+        (void)image_at(&s->image, s->dyn.value[DYN_STRTAB] + offset, &from);
+    if (from.left > MAX_STRING)
+        from.left = MAX_STRING;
+    return span_string(from, 0);
 }
 
 static bool symbol_at(const struct elf_symbols *s, uint32_t i, Elf64_Sym *ret)
@@ -147,8 +150,9 @@ static enum match find_gnu(const struct elf_symbols *s, struct lookup *l, uint32
         return MATCH_NO;
     if (at < s->first_hashed)
         return MATCH_BROKEN;
-    /* Ends at the latest where the chains' segment does. */
-    for (uint32_t h; u32_at(s->chains, at - s->first_hashed, &h); at++) {
+    unsigned steps = 0;
+    for (uint32_t h; steps < MAX_CHAIN && u32_at(s->chains, at - s->first_hashed, &h);
+         at++, steps++) {
         if ((h ^ hash) >> 1 == 0) {
             enum match m = check(s, l, at, ret);
             if (m != MATCH_NO)
@@ -168,8 +172,8 @@ static enum match find_sysv(const struct elf_symbols *s, struct lookup *l, uint3
     uint32_t at;
     if (!u32_at(s->buckets, hash % s->n_buckets, &at))
         return MATCH_BROKEN;
-    /* A chain with a loop in it never ends for the loader; one longer than the table has one. */
-    for (size_t steps = s->chains.left / 4 + 1; at != STN_UNDEF; steps--) {
+    /* A chain with a loop in it never ends for the loader. */
+    for (unsigned steps = MAX_CHAIN; at != STN_UNDEF; steps--) {
         enum match m = check(s, l, at, ret);
         if (m != MATCH_NO)
             return m;
@@ -268,20 +272,27 @@ bool elf_resolves_indirectly(const struct elf *elf, const struct elf_undef *u)
     return s && resolve(s, u, &sym) == ELF_YES && ELF64_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
 }
 
+/* Bounds for what one file may want of others; torch's largest library wants 9,000 symbols, in 1 MB of names. */
+#define MAX_SYMBOLS (1u << 22)
+#define MAX_UNDEFS (1u << 20)
+#define MAX_NAMES_BYTES (UINT64_C(64) << 20)
+#define MAX_NAMELESS 256u
+
 /* How many symbols can be undefined ones: those before the hashed ones, else all that DT_HASH counts, else as many
  * as relocations name. */
 static uint32_t undefined_end(const struct elf_symbols *s)
 {
     uint64_t most = s->symbols.left / sizeof(Elf64_Sym);
-    uint64_t n = 0;
-    if (s->gnu_hash && s->n_buckets > 1 && s->first_hashed > 1) {
+    uint64_t n;
+    if (s->gnu_hash && s->n_buckets > 1 && s->first_hashed > 1)
         n = s->first_hashed;
-    } else if (s->n_chain > 0) {
+    else if (s->n_chain > 0)
         n = s->n_chain;
-    } else {
+    else
         n = relocs_symbol_end(s);
-    }
-    return (uint32_t)(n < most ? n : most);
+    if (n > most)
+        n = most;
+    return n < MAX_SYMBOLS ? (uint32_t)n : MAX_SYMBOLS;
 }
 
 static struct version version_of(const struct elf_symbols *s, uint32_t i)
@@ -291,6 +302,17 @@ static struct version version_of(const struct elf_symbols *s, uint32_t i)
         (versym & 0x7fff) >= s->n_versions)
         return (struct version){ 0 };
     return s->versions[versym & 0x7fff];
+}
+
+/* Length and hash in one pass; the name is known to end. */
+static void measure(struct elf_undef *u)
+{
+    uint32_t h = 5381;
+    const unsigned char *c = (const unsigned char *)u->name;
+    for (; *c; c++)
+        h = h * 33 + *c;
+    u->hash = h;
+    u->name_len = (size_t)((const char *)c - u->name);
 }
 
 static void undefs_read(struct elf_symbols *s)
@@ -306,23 +328,30 @@ static void undefs_read(struct elf_symbols *s)
     uint32_t end = undefined_end(s);
     s->undef_of = xcalloc((size_t)end + 1, sizeof(*s->undef_of));
     s->n_undef_of = end;
+    uint64_t bytes = 0;
+    unsigned nameless = 0;
     Elf64_Sym sym;
     for (uint32_t i = 1; i < end && symbol_at(s, i, &sym); i++) {
         if (sym.st_shndx != SHN_UNDEF || sym.st_name == 0 || !bound(&sym) || !visible(&sym))
             continue;
         const char *name = dynamic_string(s, sym.st_name);
+        if (!name && ++nameless > MAX_NAMELESS)
+            break;
         if (!name)
             continue;
         struct version v = version_of(s, i);
-        vec_push(&list, (struct elf_undef){
-                            .name = name,
-                            .version = v.hash ? v.name : NULL,
-                            .version_file = v.hash ? v.file : NULL,
-                            .weak = ELF64_ST_BIND(sym.st_info) == STB_WEAK,
-                            .name_len = strlen(name),
-                            .hash = elf_hash_gnu(name),
-                            .version_hash = v.hash,
-                        });
+        struct elf_undef u = {
+            .name = name,
+            .version = v.hash ? v.name : NULL,
+            .version_file = v.hash ? v.file : NULL,
+            .weak = ELF64_ST_BIND(sym.st_info) == STB_WEAK,
+            .version_hash = v.hash,
+        };
+        measure(&u);
+        bytes += u.name_len;
+        if (list.n == MAX_UNDEFS || bytes > MAX_NAMES_BYTES)
+            break;
+        vec_push(&list, u);
         s->undef_of[i] = (uint32_t)list.n;
     }
     s->undefs = list.at;

@@ -6,6 +6,7 @@
 
 /* No real file has a fifth as many; the loader's own walk has no bound. */
 #define MAX_RECORDS 65536u
+#define MAX_NAMELESS 256u
 
 bool versions_needed(const struct elf_symbols *s,
                      bool (*each)(void *ctx, const struct need_record *r), void *ctx)
@@ -54,7 +55,7 @@ bool versions_defined(const struct elf_symbols *s,
     if (s->dyn.value[DYN_VERDEF] == 0)
         return false; /* asserted */
 
-    unsigned records = 0;
+    unsigned records = 0, nameless = 0;
     for (uint64_t at = s->dyn.value[DYN_VERDEF];;) {
         Elf64_Verdef def;
         Elf64_Verdaux aux;
@@ -68,6 +69,8 @@ bool versions_defined(const struct elf_symbols *s,
             .hash = def.vd_hash,
             .name = dynamic_string(s, aux.vda_name),
         };
+        if (!r.name && ++nameless > MAX_NAMELESS)
+            return false;
         if (!r.name)
             r.name = ""; /* the loader reads it only where the hash is wanted */
         if (!each(ctx, &r))
