@@ -48,6 +48,9 @@ static const struct elf *musl_open(struct load_process *proc, const char *path)
         proc->unknown = true;
     if (file->known != KNOWN_PRESENT) {
         proc->error_number = file->known == KNOWN_NOT_LOOKED ? ENOENT : file->error;
+        const char *real = file->error == EINVAL ? place_realpath(proc->place, search_absolute(proc, path)) : NULL;
+        if (real && str_starts(real, "/dev/"))
+            proc->error_number = ENOEXEC; /* it is read, and is no ELF file */
         return NULL;
     }
     return file->elf;
@@ -316,6 +319,7 @@ struct musl_relocation {
     const struct object *root;
     bool calls; /* this pass: DT_JMPREL, which musl does first */
     bool lazy;
+    const char *name; /* the symbol looked up last: musl names it even where the relocation has none */
 };
 
 static struct object *find_symbol(struct musl_relocation *r, const struct elf_undef *u, bool *unknown)
@@ -345,6 +349,12 @@ static bool is_postponable(uint32_t type)
     return is_call(type) || type == R_X86_64_GLOB_DAT || type == R_AARCH64_GLOB_DAT;
 }
 
+/* Known to glibc only. */
+static bool is_unsupported(uint32_t type)
+{
+    return type == R_X86_64_32 || type == R_X86_64_SIZE32 || type == R_X86_64_SIZE64;
+}
+
 static bool on_want(void *ctx, const struct elf_want *w)
 {
     struct musl_relocation *r = ctx;
@@ -355,6 +365,8 @@ static bool on_want(void *ctx, const struct elf_want *w)
     if (is_call(w->type) != r->calls)
         return true;
     bool unknown = false;
+    if (w->symbol)
+        r->name = w->symbol->name;
     struct object *from = w->symbol ? find_symbol(r, w->symbol, &unknown) : r->o;
     if (!from && unknown)
         r->proc->unknown = true;
@@ -362,13 +374,13 @@ static bool on_want(void *ctx, const struct elf_want *w)
         load_fail(r->proc, 0, NULL, "Error relocating %s: %s: symbol not found", r->o->name, w->symbol->name);
         return false;
     }
-    if (w->kind == ELF_WANT_BAD_TYPE) {
+    if (w->kind == ELF_WANT_BAD_TYPE || is_unsupported(w->type)) {
         load_fail(r->proc, 0, NULL, "Error relocating %s: unsupported relocation type %u", r->o->name, w->type);
         return false;
     }
     if (w->kind == ELF_WANT_STATIC_TLS && from && !from->tls_static && from->elf && from->elf->tls_size_bytes) {
         load_fail(r->proc, 0, NULL, "Error relocating %s: %s: initial-exec TLS resolves to dynamic definition in %s",
-                  r->o->name, w->symbol ? w->symbol->name : "(local)", from->name);
+                  r->o->name, r->name, from->name);
         return false;
     }
     return true;
@@ -382,6 +394,7 @@ static bool relocate(struct load_process *proc, struct object *root, bool lazy)
         struct musl_relocation r = { .proc = proc, .o = o, .root = root, .lazy = lazy && !o->elf->bind_now };
         for (int pass = 0; pass < 2; pass++) {
             r.calls = pass == 0;
+            r.name = "(null)";
             if (!elf_wants(o->elf, false, on_want, &r))
                 return false;
         }
