@@ -10,6 +10,7 @@
     stdout-to: /dev/full             closed | a path
     stdin: TEXT
     exit: 1
+    save: examples/NAME.json         `run --update` writes a snapshot of the machine there, asked as this run asks
     screen: NAME.txt                 standard output as text is exactly that file (`run --update` rewrites it)
     expect:                          lines about the JSON document or the streams, indented
       verdict = fits
@@ -30,7 +31,7 @@ import re
 import shlex
 
 LISTS = ("machine", "expect")
-RUN_KEYS = {"exit", "expect", "env", "stdout-to", "stdin", "screen", "replay", "limit", "safe", "user"}
+RUN_KEYS = {"exit", "expect", "env", "stdout-to", "stdin", "screen", "save", "replay", "limit", "safe", "user"}
 
 
 def raw(word):
@@ -48,7 +49,7 @@ class Run:
         self.env = {}
         self.expect = []
         self.exit = 0
-        self.screen = self.stdin = self.stdout_to = self.user = None
+        self.save = self.screen = self.stdin = self.stdout_to = self.user = None
         self.replay = self.safe = None
         self.limit = 10
 
