@@ -79,9 +79,12 @@ static int view_see(struct app *app, struct view *v, struct err *e)
     if (r < 0)
         return r;
     struct probe_request want = { .python = app->opt.python, .library = app->opt.library,
-                                  .program = app->args.n ? app->args.at[0] : NULL, .deep = app->opt.deep };
+                                  .program = app->args.n ? app->args.at[0] : NULL, .deep = app->opt.deep,
+                                  .everything = !str_eq(app->verb, "check") };
     remember_request(v->place, &want);
-    return snapshot_take(v->place, &want, &v->s, e);
+    r = snapshot_take(v->place, &want, &v->s, e);
+    int whole = place_complete(v->place, e); /* why something was not found, when both */
+    return whole < 0 ? whole : r;
 }
 
 static int view_judge(struct app *app, struct view *v, struct err *e)
@@ -100,7 +103,7 @@ static int view_judge(struct app *app, struct view *v, struct err *e)
     plan_fixes(&v->judged.j, &v->judged.findings);
     if (!v->judged.j.ort)
         plan_install(&v->judged);
-    return 0;
+    return place_complete(v->place, e);
 }
 
 int cmd_check(struct app *app, struct err *e)
@@ -150,6 +153,8 @@ int cmd_snapshot(struct app *app, struct err *e)
             judged_done(&judged);
         }
     }
+    if (r == 0)
+        r = place_complete(v.place, e);
     if (r == 0) {
         struct report report = { .kind = REPORT_SNAPSHOT, .verb = app->verb, .s = &v.s, .redact = app->opt.redact };
         r = app_report(app, &report, e);

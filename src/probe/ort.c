@@ -141,9 +141,11 @@ void ort_files_find(struct snapshot *s, const char *dir, const char *python, str
         o->runtime = path_join(&s->arena, dir, runtime);
 }
 
+/* GPU code stands in a thousand and more places of a large file. It is read where a GPU is there to be held against
+ * it, and for those who write everything down. */
 static void code_read(struct snapshot *s, struct ort_install *o, const char *key)
 {
-    if (!o->cuda)
+    if (!o->cuda || (s->gpus.n == 0 && !s->everything))
         return;
     const struct place_gpu_code *code = place_gpu_code(s->place, o->cuda);
     if (code->known != KNOWN_PRESENT) {

@@ -3,7 +3,7 @@
 int snapshot_take(struct place *p, const struct probe_request *want, struct snapshot *ret,
                   struct err *e)
 {
-    *ret = (struct snapshot){ .place = p };
+    *ret = (struct snapshot){ .place = p, .everything = want->everything };
     probe_machine(ret);
     probe_driver(ret, want);
     probe_gpu(ret);

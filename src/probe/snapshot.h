@@ -160,6 +160,7 @@ struct snapshot {
     struct { VEC(struct lib_copy); } copies;
     struct { VEC(const struct pyenv *); } envs; /* in order of preference; the first is judged unless --python says */
     struct { VEC(struct target); } targets;
+    bool everything;     /* see struct probe_request */
     const char *glibc;   /* "2.36" of the place, or NULL */
     bool musl;
     const char *distro;  /* ID and VERSION_ID of os-release: "debian 12" or NULL */
@@ -171,6 +172,7 @@ struct probe_request {
     const char *library; /* --library */
     const char *program; /* PROGRAM */
     bool deep;           /* --deep: hash what sizes cannot tell, also large files */
+    bool everything;     /* also what no rule of check asks for on this machine: show, snapshot */
     bool no_nvml;        /* tests, and snapshot's wish to start nothing */
 };
 
