@@ -69,6 +69,8 @@ int kb_cc_parse(const char *text)
         text += 8;
     int n = 0, digits = 0, after_dot = -1;
     for (; (*text >= '0' && *text <= '9') || (*text == '.' && after_dot < 0 && digits); text++) {
+        if (digits > 3)
+            return 0;
         if (*text == '.') {
             after_dot = 0;
             continue;

@@ -172,14 +172,13 @@ bool wheel_tag_fits(const char *tag, const struct wheel_target *target)
             return false;
     if (rest.at)
         return false;
-    for (struct slice p = set[0]; take_part(&p, '.', &python);)
-        for (struct slice a = set[1]; take_part(&a, '.', &abi);) {
-            if (!python_serves(python, abi, target))
-                continue;
-            for (more = set[2]; take_part(&more, '.', &platform);)
-                if (platform_serves(platform, target))
-                    return true;
-        }
+    bool served = false;
+    for (more = set[2]; !served && take_part(&more, '.', &platform);)
+        served = platform_serves(platform, target);
+    for (struct slice p = set[0]; served && take_part(&p, '.', &python);)
+        for (struct slice a = set[1]; take_part(&a, '.', &abi);)
+            if (python_serves(python, abi, target))
+                return true;
     return false;
 }
 
