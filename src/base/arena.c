@@ -28,6 +28,7 @@ void *arena_alloc(struct arena *a, size_t size_bytes)
         b = xmalloc(sizeof(*b) + size);
         b->used = 0;
         b->size = size;
+        a->total_bytes += size;
         /* A big piece must not hide the room left in the current block. */
         if (want > BLOCK_BYTES && a->block) {
             b->next = a->block->next;
@@ -93,5 +94,5 @@ void arena_done(struct arena *a)
         next = b->next;
         free(b);
     }
-    a->block = NULL;
+    *a = (struct arena){ 0 };
 }

@@ -7,6 +7,7 @@
 
 struct arena {
     struct arena_block *block; /* newest first; owned */
+    size_t total_bytes;        /* taken from the system so far */
 };
 
 __attribute__((returns_nonnull)) void *arena_alloc(struct arena *a, size_t size_bytes);

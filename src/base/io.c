@@ -1,6 +1,5 @@
 #include "base/io.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,15 +8,6 @@
 #include "base/xalloc.h"
 
 enum { LINE_MAX_BYTES = 64 * 1024, READ_STEP = 64 * 1024 };
-
-static ssize_t read_some(int fd, void *to, size_t n)
-{
-    ssize_t r;
-    do
-        r = read(fd, to, n);
-    while (r < 0 && errno == EINTR);
-    return r;
-}
 
 /* A file that says its size ends there: a read that came back short and reached it needs no second one. */
 static bool at_end(uint64_t size_bytes, size_t total, size_t asked, size_t got)
@@ -34,7 +24,7 @@ int io_read(int fd, uint64_t size_bytes, size_t max_bytes, struct str *ret, bool
         size_t left = max_bytes - total;
         size_t ask = step < left + 1 ? step : left + 1; /* one more than allowed tells that there is more */
         cleanup_(freep) char *piece = xmalloc(ask);
-        ssize_t r = read_some(fd, piece, ask);
+        ssize_t r = RETRY(read(fd, piece, ask));
         if (r < 0)
             return -errno;
         size_t got = (size_t)r, keep = got < left ? got : left;
@@ -77,7 +67,7 @@ int io_lines(int fd, uint64_t size_bytes, size_t first, size_t max_bytes,
         if (ask > left)
             ask = left;
         char beyond;
-        ssize_t r = ask > 0 ? read_some(fd, buf + held, ask) : read_some(fd, &beyond, 1);
+        ssize_t r = RETRY(read(fd, ask > 0 ? buf + held : &beyond, ask > 0 ? ask : 1));
         if (r < 0)
             return -errno;
         size_t got = ask > 0 ? (size_t)r : 0;
@@ -111,7 +101,7 @@ int io_lines(int fd, uint64_t size_bytes, size_t first, size_t max_bytes,
 
 int io_read_file(const char *path, size_t max_bytes, struct str *ret, struct err *e)
 {
-    cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    cleanup_(closep) int fd = RETRY(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd < 0)
         return err_set(e, ERR_READ, "cannot open '%s': %s", path, strerror(errno));
     struct stat st;

@@ -2,12 +2,23 @@
 #ifndef ORTFIT_BASE_IO_H
 #define ORTFIT_BASE_IO_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/str.h"
+
+/* The call again while a signal cut it short. */
+#define RETRY(call)                                                   \
+    __extension__({                                                   \
+        __typeof__(call) retried_;                                    \
+        do                                                            \
+            retried_ = (call);                                        \
+        while (retried_ < 0 && errno == EINTR);                       \
+        retried_;                                                     \
+    })
 
 /* Appends what fd still holds, max_bytes at most (*ret_cut: there was more). size_bytes is what fstat said, 0 when it
  * does not say (/proc): a file of that size takes one read. 0 or -errno; what was read stays in ret. */

@@ -60,6 +60,8 @@ static int answer(struct app *app, struct place *place, struct err *e)
     int r = load_process_new(place, &config, &proc, e);
     if (r == 0)
         r = play(app, proc, &result, e);
+    if (r == 0)
+        r = place_complete(place, e);
     if (r == 0) {
         /* the answer is what the program has then, not what the last call alone brought */
         result.n_map = result.loads ? load_process_map(proc, &result.map) : 0;

@@ -1,9 +1,9 @@
 /* SHA-256 (FIPS 180-4), for the few small files that sizes cannot tell apart. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "place/internal.h"
 
 struct sha256 {
@@ -82,19 +82,19 @@ static void sha256_end(struct sha256 *s, char hex[65])
         (void)snprintf(hex + 8 * i, 9, "%08x", s->h[i]);
 }
 
-int place_digest(int fd, char hex[65])
+int place_digest(int fd, uint64_t max_bytes, char hex[65])
 {
     struct sha256 s = { .h = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
                                0x5be0cd19 } };
     unsigned char buf[32 * 1024];
     for (;;) {
-        ssize_t n = read(fd, buf, sizeof(buf));
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = RETRY(read(fd, buf, sizeof(buf)));
         if (n < 0)
             return -errno;
         if (n == 0)
             break;
+        if ((uint64_t)n > max_bytes - s.total)
+            return -EFBIG;
         sha256_add(&s, buf, (size_t)n);
     }
     sha256_end(&s, hex);

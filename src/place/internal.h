@@ -3,15 +3,21 @@
 #define ORTFIT_PLACE_INTERNAL_H
 
 #include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "base/str.h"
 #include "place/place.h"
 
-/* FNV-1a, in place of uthash's own, which falls through its cases unmarked. */
+/* FNV-1a, in place of uthash's own, which falls through its cases unmarked. It starts from the random bytes that the
+ * kernel gives each process: a hostile tree of names that all fall into one bucket would take minutes. */
 static inline unsigned place_hash(const void *key, size_t n)
 {
+    const void *random = (const void *)(uintptr_t)getauxval(AT_RANDOM);
     unsigned h = 2166136261u;
+    if (random)
+        memcpy(&h, random, sizeof(h));
     for (const unsigned char *s = key, *end = s + n; s < end; s++)
         h = (h ^ *s) * 16777619u;
     return h;
@@ -75,6 +81,8 @@ struct place {
     struct call_entry *calls;
     struct place_machine *machine; /* NULL until asked */
     struct redaction *redaction;   /* NULL until asked: redact.c */
+    int short_errno;               /* what this process ran out of, 0 nothing; see place_complete */
+    const char *short_path;
 };
 
 extern const struct backing place_backing_live;
@@ -92,8 +100,8 @@ void place_read_text(struct place *p, int fd, uint64_t size_bytes, enum text_par
 void place_read_list(struct place *p, const char *path, struct listing *ret);
 int place_sort_names(const void *a, const void *b); /* qsort order of struct dir_entry */
 void place_see_machine(struct place *p, struct place_machine *ret);
-/* 0 or -errno; hex gets 64 digits and NUL. */
-int place_digest(int fd, char hex[65]);
+/* 0 or -errno, -EFBIG when there are more than max_bytes (fstat need not know); hex gets 64 digits and NUL. */
+int place_digest(int fd, uint64_t max_bytes, char hex[65]);
 
 /* Walks path inside root_fd component by component; never leaves it. With flags O_PATH|O_NOFOLLOW the last
  * component may be a link. ret_real (or NULL) gets the resolved path. A descriptor or -errno. */

@@ -1,12 +1,12 @@
 /* The names in a folder, by getdents64: no seekdir state, no stat of the entries. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/vec.h"
 #include "place/internal.h"
 
@@ -64,7 +64,7 @@ void place_read_list(struct place *p, const char *path, struct listing *ret)
     _Alignas(struct dirent64) char buf[LIST_BUFFER];
     ssize_t n;
     bool more = true;
-    while (more && (n = getdents64(fd, buf, sizeof(buf))) > 0)
+    while (more && (n = RETRY(getdents64(fd, buf, sizeof(buf)))) > 0)
         more = take_names(&p->arena, buf, (size_t)n, &names);
     int error = more && n < 0 ? errno : 0;
     *ret = (struct listing){ .known = place_known_of(error), .error = error, .cut = !more };

@@ -1,5 +1,4 @@
 /* The live machine: plain openat and fstatat. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,25 +6,26 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "place/internal.h"
 
 static int live_open(const struct place *p, const char *path, int flags)
 {
     (void)p;
-    int fd = openat(AT_FDCWD, path, flags);
+    int fd = RETRY(openat(AT_FDCWD, path, flags));
     return fd >= 0 ? fd : -errno;
 }
 
 static int live_stat(const struct place *p, const char *path, bool follow, struct stat *ret)
 {
     (void)p;
-    return fstatat(AT_FDCWD, path, ret, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
+    return RETRY(fstatat(AT_FDCWD, path, ret, follow ? 0 : AT_SYMLINK_NOFOLLOW)) == 0 ? 0 : -errno;
 }
 
 static int live_readlink(const struct place *p, const char *path, char buf[PATH_MAX])
 {
     (void)p;
-    ssize_t n = readlinkat(AT_FDCWD, path, buf, PATH_MAX);
+    ssize_t n = RETRY(readlinkat(AT_FDCWD, path, buf, PATH_MAX));
     if (n < 0)
         return -errno;
     if (n >= PATH_MAX)

@@ -1,16 +1,18 @@
 #include "place/internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/xalloc.h"
 
 enum { CALL_BYTES = 1024 * 1024, OPEN_FOREIGN = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+/* Every read is capped, their number is not: a small tree of links can show one big file a million times. */
+#define KEPT_BYTES ((size_t)512 * 1024 * 1024)
 
 struct place *place_new(enum place_kind kind, const char *name)
 {
@@ -148,6 +150,25 @@ enum known place_known_of(int error)
     return error == ENOENT || error == ENOTDIR ? KNOWN_ABSENT : KNOWN_FAILED;
 }
 
+/* The same for an answer of the backing, which may also have failed for want of something of our own. */
+static enum known known_of(struct place *p, const struct entry *e, int error)
+{
+    if (!p->short_errno && (error == EMFILE || error == ENFILE || error == ENOMEM)) {
+        p->short_errno = error;
+        p->short_path = e->path;
+    }
+    return place_known_of(error);
+}
+
+int place_complete(const struct place *p, struct err *e)
+{
+    if (!p->short_errno)
+        return 0;
+    if (p->arena.total_bytes >= KEPT_BYTES)
+        return err_set(e, ERR_LIMIT, "'%s' holds more than %zu MiB that would have to be kept", p->name, KEPT_BYTES >> 20);
+    return err_set(e, ERR_READ, "cannot open '%s': %s", p->short_path, strerror(p->short_errno));
+}
+
 /* The errno with which every following access to the path itself fails, or 0. */
 static int absent_itself(const struct entry *e)
 {
@@ -216,6 +237,8 @@ struct question {
 static struct question question_of(struct place *p, struct entry *e, bool through_link)
 {
     int error = through_link ? absent(p, e) : absent_above(p, e);
+    if (!error && p->backing && p->arena.total_bytes >= KEPT_BYTES)
+        error = ENOMEM;
     return (struct question){ .entry = e, .error = error, .ask = error == 0 && p->backing };
 }
 
@@ -276,7 +299,7 @@ static const struct file_info *info_of(struct place *p, const char *path, bool f
     int error = q.error ? q.error : -p->backing->stat(p, e->path, follow, &st);
     if (error == 0)
         fill_info(&st, info);
-    info->known = place_known_of(error);
+    info->known = known_of(p, e, error);
     info->error = error;
     *slot = info;
     return info;
@@ -303,10 +326,11 @@ bool place_is_dir(struct place *p, const char *path)
     return info->known == KNOWN_PRESENT && info->type == FILE_DIR;
 }
 
-static const char *answer_name(struct place *p, struct name_answer **slot, int error, const char *name)
+static const char *answer_name(struct place *p, const struct entry *e, struct name_answer **slot, int error,
+                               const char *name)
 {
     struct name_answer *a = arena_new(&p->arena, struct name_answer);
-    a->known = place_known_of(error);
+    a->known = known_of(p, e, error);
     a->error = error;
     a->name = error ? NULL : arena_strdup(&p->arena, name);
     *slot = a;
@@ -329,7 +353,7 @@ const char *place_readlink(struct place *p, const char *path)
         return NULL;
     char buf[PATH_MAX];
     int error = q.error ? q.error : -p->backing->readlink(p, e->path, buf);
-    return answer_name(p, &e->link, error, buf);
+    return answer_name(p, e, &e->link, error, buf);
 }
 
 const char *place_realpath(struct place *p, const char *path)
@@ -344,7 +368,7 @@ const char *place_realpath(struct place *p, const char *path)
         return NULL;
     char buf[PATH_MAX];
     int error = q.error ? q.error : -p->backing->realpath(p, e->path, buf);
-    return answer_name(p, &e->real, error, buf);
+    return answer_name(p, e, &e->real, error, buf);
 }
 
 /* ---- contents ---- */
@@ -357,14 +381,29 @@ static int regular(const struct stat *st)
     return S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
 }
 
+/* Opening a device acts on it: a watchdog starts to count, a tape rewinds. A root folder may hold nodes that a stranger
+ * put there (an image that root unpacked), so below one a file is looked at before it is opened. The live machine is
+ * spared the two calls a file: there we open by the names by which Python, pip and the loader open the same files. */
+static int open_foreign(struct place *p, struct entry *e)
+{
+    if (p->kind == PLACE_ROOT) {
+        const struct file_info *info = info_of(p, e->path, true);
+        if (info->error)
+            return -info->error;
+        if (info->type == FILE_OTHER)
+            return -EINVAL;
+    }
+    return p->backing->open(p, e->path, OPEN_FOREIGN);
+}
+
 /* Opens the entry's file for reading; a descriptor or -errno. A FIFO or device is never waited for nor read. What
  * fstat tells is kept, so that a later place_stat is free. */
 static int open_regular(struct place *p, struct entry *e, struct stat *ret)
 {
-    int fd = p->backing->open(p, e->path, OPEN_FOREIGN);
+    int fd = open_foreign(p, e);
     if (fd < 0)
         return fd;
-    int error = fstat(fd, ret) == 0 ? 0 : errno;
+    int error = RETRY(fstat(fd, ret)) == 0 ? 0 : errno;
     if (!error) {
         keep_info(p, e, ret);
         error = regular(ret);
@@ -379,7 +418,7 @@ static int open_regular(struct place *p, struct entry *e, struct stat *ret)
 static int why_unread(int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0)
+    if (RETRY(fstat(fd, &st)) != 0)
         return errno;
     int error = regular(&st);
     return error ? error : EIO;
@@ -401,9 +440,10 @@ const struct listing *place_list(struct place *p, const char *path)
         return &unknown;
     struct listing *list = arena_new(&p->arena, struct listing);
     if (q.error)
-        *list = (struct listing){ .known = place_known_of(q.error), .error = q.error };
+        list->error = q.error;
     else
         place_read_list(p, e->path, list);
+    list->known = known_of(p, e, list->error);
     e->list = list;
     return list;
 }
@@ -430,7 +470,7 @@ const struct text *place_text(struct place *p, const char *path, enum text_part 
         else
             place_read_text(p, fd, (uint64_t)st.st_size, part, text);
     }
-    text->known = place_known_of(text->error);
+    text->known = known_of(p, e, text->error);
     e->text[part] = text;
     return text;
 }
@@ -450,7 +490,7 @@ const struct place_elf *place_elf(struct place *p, const char *path)
     struct place_elf *a = arena_new(&p->arena, struct place_elf);
     a->error = q.error;
     if (!q.error) {
-        cleanup_(closep) int fd = p->backing->open(p, e->path, OPEN_FOREIGN);
+        cleanup_(closep) int fd = open_foreign(p, e);
         struct elf *elf = NULL;
         if (fd < 0)
             a->error = -fd;
@@ -458,7 +498,7 @@ const struct place_elf *place_elf(struct place *p, const char *path)
             a->error = why_unread(fd);
         a->elf = elf;
     }
-    a->known = place_known_of(a->error);
+    a->known = known_of(p, e, a->error);
     e->elf = a;
     return a;
 }
@@ -485,7 +525,7 @@ const struct place_gpu_code *place_gpu_code(struct place *p, const char *path)
         else if (fatbin_read(fd, &p->arena, &a->code, NULL) < 0)
             a->error = EIO;
     }
-    a->known = place_known_of(a->error);
+    a->known = known_of(p, e, a->error);
     e->gpu = a;
     return a;
 }
@@ -511,11 +551,11 @@ const char *place_sha256(struct place *p, const char *path, uint64_t max_bytes)
         else if ((uint64_t)st.st_size > max_bytes)
             error = EFBIG;
         else
-            error = -place_digest(fd, hex);
+            error = -place_digest(fd, max_bytes, hex);
     }
     struct sha_answer *a = arena_new(&p->arena, struct sha_answer);
     *a = (struct sha_answer){ .max_bytes = max_bytes };
-    a->digest = (struct name_answer){ .known = place_known_of(error), .error = error };
+    a->digest = (struct name_answer){ .known = known_of(p, e, error), .error = error };
     if (!error)
         a->digest.name = arena_strdup(&p->arena, hex);
     e->sha = a;

@@ -134,6 +134,10 @@ const struct text *place_call(struct place *p, const char *name, void (*run)(int
 void place_note(struct place *p, const char *name, const char *value);
 const char *place_noted(struct place *p, const char *name);
 
+/* 0 while every answer is about the place. ERR_READ or ERR_LIMIT: this process ran out of descriptors or memory, or the
+ * place holds more than is kept of one; answers since then are no facts, and what follows from them is none. */
+int place_complete(const struct place *p, struct err *e);
+
 /* Shorthands: anything but PRESENT is false. */
 bool place_exists(struct place *p, const char *path);
 bool place_is_dir(struct place *p, const char *path);

@@ -1,5 +1,4 @@
 /* A root folder: openat2 keeps every path inside it, or the walker where there is no openat2. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "place/internal.h"
 
 static int in_root(int root_fd, const char *path, int flags)
@@ -17,7 +17,7 @@ static int in_root(int root_fd, const char *path, int flags)
     };
     /* EAGAIN: something was renamed meanwhile, and the kernel could not be sure of "..". */
     for (int i = 0; i < 8; i++) {
-        int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+        int fd = (int)RETRY(syscall(SYS_openat2, root_fd, path, &how, sizeof(how)));
         if (fd >= 0)
             return fd;
         if (errno != EAGAIN)
@@ -36,7 +36,7 @@ static int root_stat(const struct place *p, const char *path, bool follow, struc
     cleanup_(closep) int fd = root_open(p, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
     if (fd < 0)
         return fd;
-    return fstat(fd, ret) == 0 ? 0 : -errno;
+    return RETRY(fstat(fd, ret)) == 0 ? 0 : -errno;
 }
 
 static int root_readlink(const struct place *p, const char *path, char buf[PATH_MAX])
@@ -44,7 +44,7 @@ static int root_readlink(const struct place *p, const char *path, char buf[PATH_
     cleanup_(closep) int fd = root_open(p, path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return fd;
-    ssize_t n = readlinkat(fd, "", buf, PATH_MAX);
+    ssize_t n = RETRY(readlinkat(fd, "", buf, PATH_MAX));
     if (n < 0)
         return errno == ENOENT ? -EINVAL : -errno; /* ENOENT: the descriptor is no link */
     if (n >= PATH_MAX)
@@ -64,7 +64,7 @@ const struct backing place_backing_root = { root_open, root_stat, root_readlink,
 
 int place_open_root(const char *dir, struct place **ret, struct err *e)
 {
-    int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = RETRY(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (fd < 0)
         return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_READ, "cannot use '%s' as root: %s", dir,
                        strerror(errno));

@@ -1,7 +1,6 @@
 /* The component walker: openat2(RESOLVE_IN_ROOT) in user space. Every step opens one component with O_NOFOLLOW from
  * a descriptor, links are read and resolved by text, and ".." goes down again from the root along the resolved path:
  * no step is ever taken upwards, so that not even a folder that is moved meanwhile leads out. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/str.h"
 #include "place/internal.h"
 
@@ -38,7 +38,7 @@ static void walk_to(struct walk *w, int fd)
 
 static int open_step(int fd, const char *name, int flags)
 {
-    int r = openat(fd, name, flags | O_NOFOLLOW | O_CLOEXEC);
+    int r = RETRY(openat(fd, name, flags | O_NOFOLLOW | O_CLOEXEC));
     return r < 0 ? -errno : r;
 }
 
@@ -81,28 +81,31 @@ static int walk_up(struct walk *w)
 }
 
 /* The links below /proc/PID (exe, root, cwd, fd/N) do not mean what they say: openat2 refuses them, so do we. */
-static bool magic_link(const struct walk *w)
+static int refuse_magic_link(const struct walk *w)
 {
     struct statfs fs;
-    if (fstatfs(w->at, &fs) != 0 || fs.f_type != PROC_SUPER_MAGIC)
-        return false;
+    if (RETRY(fstatfs(w->at, &fs)) != 0)
+        return -errno;
+    if (fs.f_type != PROC_SUPER_MAGIC)
+        return 0;
     for (const char *s = str_get(&w->done); *s;) {
         s++;
         size_t n = strcspn(s, "/");
         if (n > 0 && strspn(s, "0123456789") >= n)
-            return true;
+            return -ELOOP;
         s += n;
     }
-    return false;
+    return 0;
 }
 
 /* Puts the link's text in front of what is left. */
 static int walk_link(struct walk *w, int fd)
 {
-    if (++w->links > WALK_LINKS || magic_link(w))
-        return -ELOOP;
+    int r = ++w->links > WALK_LINKS ? -ELOOP : refuse_magic_link(w);
+    if (r < 0)
+        return r;
     char text[PATH_MAX];
-    ssize_t n = readlinkat(fd, "", text, sizeof(text));
+    ssize_t n = RETRY(readlinkat(fd, "", text, sizeof(text)));
     if (n < 0)
         return -errno;
     if (n == 0)
@@ -143,7 +146,7 @@ static int walk_step(struct walk *w, char *name, bool is_last, int flags, int *r
     if (fd < 0)
         return fd;
     struct stat st;
-    if (fstat(fd, &st) != 0)
+    if (RETRY(fstat(fd, &st)) != 0)
         return -errno;
     if (S_ISLNK(st.st_mode) && !(is_last && (flags & O_NOFOLLOW)))
         return walk_link(w, fd);
