@@ -81,6 +81,7 @@ struct place {
     struct call_entry *calls;
     struct place_machine *machine; /* NULL until asked */
     struct redaction *redaction;   /* NULL until asked: redact.c */
+    size_t kept_max;               /* bytes; more is not kept of one place */
     int short_errno;               /* what this process ran out of, 0 nothing; see place_complete */
     const char *short_path;
 };

@@ -12,13 +12,14 @@
 
 enum { CALL_BYTES = 1024 * 1024, OPEN_FOREIGN = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 /* Every read is capped, their number is not: a small tree of links can show one big file a million times. */
-#define KEPT_BYTES ((size_t)512 * 1024 * 1024)
+#define KEPT_MAX ((size_t)512 * 1024 * 1024)
 
 struct place *place_new(enum place_kind kind, const char *name)
 {
     struct place *p = xcalloc(1, sizeof(*p));
     p->kind = kind;
     p->root_fd = -1;
+    p->kept_max = KEPT_MAX;
     p->name = arena_strdup(&p->arena, name);
     return p;
 }
@@ -164,8 +165,9 @@ int place_complete(const struct place *p, struct err *e)
 {
     if (!p->short_errno)
         return 0;
-    if (p->arena.total_bytes >= KEPT_BYTES)
-        return err_set(e, ERR_LIMIT, "'%s' holds more than %zu MiB that would have to be kept", p->name, KEPT_BYTES >> 20);
+    if (p->arena.total_bytes >= p->kept_max)
+        return err_set(e, ERR_LIMIT, "'%s' holds more than %zu MiB that would have to be kept", p->name,
+                       p->kept_max >> 20);
     return err_set(e, ERR_READ, "cannot open '%s': %s", p->short_path, strerror(p->short_errno));
 }
 
@@ -237,7 +239,7 @@ struct question {
 static struct question question_of(struct place *p, struct entry *e, bool through_link)
 {
     int error = through_link ? absent(p, e) : absent_above(p, e);
-    if (!error && p->backing && p->arena.total_bytes >= KEPT_BYTES)
+    if (!error && p->backing && p->arena.total_bytes >= p->kept_max)
         error = ENOMEM;
     return (struct question){ .entry = e, .error = error, .ask = error == 0 && p->backing };
 }

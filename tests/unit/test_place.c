@@ -9,12 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "place/place.h"
+#include "place/internal.h"
 #include "tree.h"
 
 struct fixture {
@@ -338,6 +339,53 @@ static void test_proc_files_have_no_size(void **state)
     assert_int_equal(t->known, KNOWN_PRESENT);
     assert_non_null(strstr(t->at, "VmPeak"));
     assert_string_equal(place_text(f->place, "/proc/self/comm", TEXT_FIRST_LINE)->at, "test_place\n");
+    assert_null(place_sha256(f->place, "/proc/self/status", 16)); /* fstat says 0 bytes */
+    assert_non_null(place_sha256(f->place, "/proc/self/status", 100000));
+}
+
+/* Without descriptors of our own nothing is said of the place. */
+static void test_out_of_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = { 0 };
+    const char *path = tree_path(f->dir, "a");
+    tree_file(f->dir, "a", "1");
+    assert_int_equal(place_text(f->place, tree_path(f->dir, "none"), TEXT_WHOLE)->known, KNOWN_ABSENT);
+    assert_int_equal(place_complete(f->place, &e), 0);
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const struct text *t = place_text(f->place, path, TEXT_WHOLE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(t->known, KNOWN_FAILED);
+    assert_int_equal(t->error, EMFILE);
+    assert_int_equal(place_complete(f->place, &e), -ERR_READ);
+    assert_non_null(strstr(e.text, path));
+    assert_non_null(strstr(e.text, strerror(EMFILE)));
+}
+
+static void test_keeps_no_more_than_it_may(void **state)
+{
+    struct fixture *f = *state;
+    struct err e = { 0 };
+    char *big = calloc(1, 200001);
+    memset(big, 'x', 200000);
+    tree_file(f->dir, "big", big);
+    free(big);
+    f->place->kept_max = 2u << 20;
+    int failed = 0;
+    for (int i = 0; i < 20; i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "l%d", i);
+        tree_link(f->dir, name, "big");
+        const struct text *t = place_text(f->place, tree_path(f->dir, name), TEXT_WHOLE);
+        failed += t->known == KNOWN_FAILED && t->error == ENOMEM;
+    }
+    assert_in_range(failed, 5, 12);
+    assert_int_equal(place_complete(f->place, &e), -ERR_LIMIT);
+    assert_non_null(strstr(e.text, "2 MiB"));
 }
 
 static void test_sha256(void **state)
@@ -499,6 +547,7 @@ int main(void)
         TEST(test_text_parts),  TEST(test_text_caps), TEST(test_proc_files_have_no_size),
         TEST(test_sha256),      TEST(test_env_and_cwd), TEST(test_long_paths),
         TEST(test_machine),     TEST(test_call),      TEST(test_elf),
+        TEST(test_out_of_descriptors), TEST(test_keeps_no_more_than_it_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

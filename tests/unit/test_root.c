@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,12 +339,42 @@ static void test_moved_meanwhile(void **state)
     tree_remove(dir);
 }
 
+/* A FIFO stands for a device node, which only root could make: neither is ever opened. */
+static void test_opens_no_node(void **state)
+{
+    (void)state;
+    char *dir = tree_new();
+    struct place *p = NULL;
+    tree_file(dir, "file", "1");
+    assert_int_equal(mkfifo(tree_path(dir, "fifo"), 0644), 0);
+    tree_link(dir, "to-fifo", "fifo");
+    assert_int_equal(place_open_root(dir, &p, NULL), 0);
+    cleanup_(closep) int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    assert_true(watch >= 0);
+    assert_true(inotify_add_watch(watch, tree_path(dir, "fifo"), IN_OPEN) >= 0);
+    static const char *const names[] = { "/fifo", "/to-fifo" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        assert_int_equal(place_text(p, names[i], TEXT_WHOLE)->error, EINVAL);
+        assert_int_equal(place_elf(p, names[i])->error, EINVAL);
+        assert_int_equal(place_gpu_code(p, names[i])->error, EINVAL);
+        assert_null(place_sha256(p, names[i], 100));
+        assert_int_equal(place_list(p, names[i])->error, ENOTDIR);
+    }
+    char events[4096];
+    assert_int_equal(read(watch, events, sizeof(events)), -1);
+    assert_int_equal(errno, EAGAIN);
+    assert_int_equal(place_text(p, "/file", TEXT_WHOLE)->known, KNOWN_PRESENT);
+    place_free(p);
+    tree_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_inside), cmocka_unit_test(test_walker_is_openat2),
         cmocka_unit_test(test_magic_links),  cmocka_unit_test(test_proc_inside),
         cmocka_unit_test(test_names_and_kinds), cmocka_unit_test(test_moved_meanwhile),
+        cmocka_unit_test(test_opens_no_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
