@@ -101,7 +101,7 @@ static int view_judge(struct app *app, struct view *v, struct err *e)
         return r;
     judge_run(&v->s, t ? t : &nothing, &v->prediction, provider, &v->judged);
     plan_fixes(&v->judged.j, &v->judged.findings);
-    if (!v->judged.j.ort)
+    if (!v->judged.j.ort && v->judged.j.t->kind == TARGET_ENV)
         plan_install(&v->judged);
     return place_complete(v->place, e);
 }

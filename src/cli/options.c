@@ -205,7 +205,8 @@ int options_parse(struct app *app, int argc, char **argv, struct err *e)
 {
     bool only_args = false;
     for (int i = 0; i < argc; i++) {
-        if (argv[i][0] == '\0')
+        /* dlopen("") means the program itself, so loads takes it; nowhere else does an empty name mean a thing. */
+        if (argv[i][0] == '\0' && !str_eq(app->verb, "loads"))
             return err_set(e, ERR_USAGE, "an argument is empty; see: ortfit %s --help", app->verb);
         if (only_args || argv[i][0] != '-' || argv[i][1] == '\0') {
             vec_push(&app->args, argv[i]);

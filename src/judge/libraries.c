@@ -320,8 +320,38 @@ void judge_tensorrt(const struct judgement *j)
         finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = say(j, "tensorrt-cu%d", j->cuda_major),
                                    .spec = say(j, ">=%d,<%d", major, major + 1),
                                    .why = say(j, "TensorRT %d, which this release is built for", major) });
+    if (major && j->env)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .why = "where the process is started",
+                                   .name = j->env->tensorrt_dir ? j->env->tensorrt_dir
+                                                                : path_join(&j->out->arena, site_of(j), "tensorrt_libs") });
     else
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the TensorRT that the build needs" });
+}
+
+static bool wants_package(const struct finding *f, const char *package)
+{
+    for (size_t i = 0; i < f->wants.n; i++) {
+        const struct want *w = &f->wants.at[i];
+        if (w->kind == WANT_PACKAGE && ((w->extras && strstr(w->extras, "cuda")) || str_eq(w->name, package)))
+            return true;
+    }
+    return false;
+}
+
+/* The cause of an earlier finding whose packages bring all of these already; NULL: none. */
+static const char *brought_by(const struct judgement *j, const struct load_need *const *lacking, size_t n)
+{
+    const char *manager = j->env && str_eq(j->env->installer, "conda") ? "conda" : "pip";
+    for (size_t i = 0; i + 1 < j->out->n && n > 0; i++) {
+        bool all = true;
+        for (size_t k = 0; k < n && all; k++) {
+            const struct kb_soname *row = kb_soname_find_in(manager, lacking[k]->name, j->cuda_major);
+            all = row && wants_package(j->out->at[i], row->package);
+        }
+        if (all)
+            return j->out->at[i]->cause;
+    }
+    return NULL;
 }
 
 /* Copies of the right flavour come to be searched first; what has none is installed. */
@@ -337,7 +367,10 @@ static void want_right_flavour(const struct judgement *j, struct finding *f)
     for (size_t i = 0; i < try->n_needs; i++)
         if (try->needs[i].status == LOAD_WRONG_FLAVOUR && !right_copy(j, &try->needs[i]))
             vec_push(&l, &try->needs[i]);
-    if (l.n)
+    const char *brought = brought_by(j, l.at, l.n);
+    if (brought)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = say(j, "goes with the fix of %s", brought) });
+    else if (l.n)
         want_installed(j, f, l.at, l.n);
     else if (findings_of(j->out, "library-not-on-search-path"))
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with the fix of library-not-on-search-path" });

@@ -24,7 +24,7 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
     const struct kb_ort *row = wanted_release(j, gpu_version);
     if (!row) {
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "no release of onnxruntime-gpu is known to "
-                                   "fit this Python, glibc, driver and GPU; see: ortfit kb table" });
+                                   "fit this Python, glibc, driver and GPU" });
         return;
     }
     if (gpu_version && pep440_same_public(row->version, gpu_version))

@@ -8,6 +8,13 @@
 #include "load/cache.h"
 #include "load/process.h"
 
+/* What ldconfig writes beside a library of this machine: ELF for libc6, and the ABI (glibc's cache format). */
+#ifdef __aarch64__
+#define CACHE_ID 0xa03
+#else
+#define CACHE_ID 0x303
+#endif
+
 static bool is_word(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -407,7 +414,7 @@ static bool search_cache(struct load_process *proc, const char *name, bool nodef
     bool haswell = proc->libc.platform && str_eq(proc->libc.platform, "haswell");
     bool phi = proc->libc.platform && str_eq(proc->libc.platform, "xeon_phi");
     struct cache_want want = {
-        .flags = 0x303,
+        .flags = CACHE_ID,
         .hwcap = 2 | (haswell && (m->isa_usable & 8) ? 4 : 0),
         .platform = haswell ? UINT64_C(1) << 50 : phi ? UINT64_C(1) << 51 : UINT64_MAX,
         .levels = levels,

@@ -142,17 +142,9 @@ static void plan_rest(const struct judgement *j, struct finding *f, const struct
     case WANT_REINSTALL:
         return;
     case WANT_PRELOAD_DLLS:
-        fix_add(f, (struct fix){ .why = w->why, .code = "onnxruntime.preload_dlls()" });
-        return;
     case WANT_IMPORT_TORCH:
-        fix_add(f, (struct fix){ .why = w->why, .code = "import torch" });
-        return;
-    case WANT_LIBRARY_PATH: {
-        const char *old = place_getenv(j->s->place, "LD_LIBRARY_PATH");
-        fix_add(f, (struct fix){ .why = w->why, .env_name = "LD_LIBRARY_PATH",
-                                 .env_value = old && old[0] ? arena_printf(a, "%s:%s", w->name, old) : w->name });
-        return;
-    }
+    case WANT_LIBRARY_PATH:
+        return; /* one step for all findings, see reach */
     case WANT_UNSET_PATH:
         fix_add(f, (struct fix){ .why = arena_printf(a, "take %s off LD_LIBRARY_PATH: %s", w->name, w->why) });
         return;
@@ -171,15 +163,105 @@ static void plan_rest(const struct judgement *j, struct finding *f, const struct
     }
 }
 
+/* How the process comes to its libraries is one thing for all findings: two exports of one variable would undo each
+ * other, and preload_dlls() opens every wheel that is there. */
+struct reach {
+    const struct want *preload, *torch; /* NULL: not wanted */
+    const char *path_why;
+    struct str dirs;                    /* folders for LD_LIBRARY_PATH, joined */
+    const struct finding *told;         /* the finding whose fix says it */
+};
+
+static bool has_dir(const char *joined, const char *dir, size_t n)
+{
+    for (const char *p = joined; *p;) {
+        size_t len = strcspn(p, ":");
+        if (len == n && memcmp(p, dir, n) == 0)
+            return true;
+        p += len + (p[len] == ':');
+    }
+    return false;
+}
+
+static void reach_dirs(struct reach *r, const char *joined, const char *except)
+{
+    for (const char *p = joined; *p;) {
+        size_t len = strcspn(p, ":");
+        bool left_out = except && str_starts(p, except);
+        if (len && !left_out && !has_dir(str_get(&r->dirs), p, len)) {
+            if (r->dirs.len)
+                str_addc(&r->dirs, ':');
+            str_addn(&r->dirs, p, len);
+        }
+        p += len + (p[len] == ':');
+    }
+}
+
+static bool wants_reach(const struct finding *f)
+{
+    for (size_t i = 0; i < f->wants.n; i++) {
+        enum want_kind kind = f->wants.at[i].kind;
+        if (kind == WANT_PRELOAD_DLLS || kind == WANT_IMPORT_TORCH || kind == WANT_LIBRARY_PATH)
+            return true;
+    }
+    return false;
+}
+
+static void reach_collect(const struct judgement *j, const struct findings *f, struct reach *r)
+{
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t k = 0; k < f->at[i]->wants.n; k++) {
+            const struct want *w = &f->at[i]->wants.at[k];
+            if (w->kind == WANT_PRELOAD_DLLS && !r->preload)
+                r->preload = w;
+            if (w->kind == WANT_IMPORT_TORCH && !r->torch)
+                r->torch = w;
+        }
+    /* What preload_dlls() finds below the folder of onnxruntime needs no path. */
+    const char *wheels = r->preload ? path_join(&j->out->arena, path_dir(&j->out->arena, j->ort->dir), "nvidia/") : NULL;
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t k = 0; k < f->at[i]->wants.n; k++) {
+            const struct want *w = &f->at[i]->wants.at[k];
+            if (w->kind != WANT_LIBRARY_PATH)
+                continue;
+            reach_dirs(r, w->name, wheels);
+            r->path_why = r->path_why ? r->path_why : w->why;
+        }
+}
+
+static void reach_tell(const struct judgement *j, struct reach *r, struct finding *f)
+{
+    struct arena *a = &j->out->arena;
+    if (r->told) {
+        fix_add(f, (struct fix){ .why = arena_printf(a, "goes with the last step of %s", r->told->cause) });
+        return;
+    }
+    r->told = f;
+    if (r->preload)
+        fix_add(f, (struct fix){ .why = r->preload->why, .code = "onnxruntime.preload_dlls()" });
+    else if (r->torch)
+        fix_add(f, (struct fix){ .why = r->torch->why, .code = "import torch" });
+    if (r->dirs.len == 0)
+        return;
+    const char *old = place_getenv(j->s->place, "LD_LIBRARY_PATH");
+    const char *value = arena_printf(a, "%s%s%s", str_get(&r->dirs), old && old[0] ? ":" : "", old ? old : "");
+    fix_add(f, (struct fix){ .why = r->path_why, .env_name = "LD_LIBRARY_PATH", .env_value = value });
+}
+
 void plan_fixes(const struct judgement *j, struct findings *f)
 {
+    struct reach reach = { 0 };
+    reach_collect(j, f, &reach);
     for (size_t i = 0; i < f->n; i++) {
         struct finding *at = f->at[i];
         for (int pass = 0; pass < PASSES; pass++)
             plan_pass(j, at, (enum pass)pass);
+        if (wants_reach(at))
+            reach_tell(j, &reach, at);
         for (size_t k = 0; k < at->wants.n; k++)
             plan_rest(j, at, &at->wants.at[k]);
     }
+    str_done(&reach.dirs);
 }
 
 void plan_install(struct judged *judged)

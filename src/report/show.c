@@ -65,7 +65,7 @@ static void python_rows(const struct snapshot *s, struct arena *a, struct show_r
 {
     for (size_t i = 0; i < s->envs.n; i++) {
         const struct pyenv *e = s->envs.at[i];
-        add(rows, "Python", arena_printf(a, "%d.%d", e->major, e->minor), arena_printf(a, "%s (%s)", e->prefix, e->why));
+        add(rows, "Python", e->major ? arena_printf(a, "%d.%d", e->major, e->minor) : NULL, arena_printf(a, "%s (%s)", e->prefix, e->why));
         if (e->ort)
             add(rows, "  onnxruntime on top", arena_printf(a, "%s %s", e->ort->package ? e->ort->package : "?", e->ort->version ? e->ort->version : "?"),
                 e->ort->dir);

@@ -55,6 +55,11 @@ const char *text_path(struct text_out *t, const char *path)
     return path;
 }
 
+const char *text_python(struct text_out *t, const struct pyenv *env)
+{
+    return env->major ? arena_printf(&t->a, "Python %d.%d", env->major, env->minor) : "Python";
+}
+
 void text_loads(struct text_out *t)
 {
     const struct load_result *l = t->r->load;

@@ -20,6 +20,9 @@ void text_put(const struct text_out *t, const char *s);
 /* Relative to the working folder, or with ~ for the home folder, where that is shorter. */
 const char *text_path(struct text_out *t, const char *path);
 
+/* "Python 3.11", or "Python" where the version is not known. */
+const char *text_python(struct text_out *t, const struct pyenv *env);
+
 void text_check(struct text_out *t);
 void text_show(struct text_out *t);
 void text_loads(struct text_out *t);

@@ -36,8 +36,8 @@ static const char *target_line(struct text_out *t, const struct judgement *j)
     const char *version = j->ort->version ? j->ort->version : "(version unknown)";
     if (!j->env)
         return arena_printf(&t->a, "%s %s at %s", name, version, text_path(t, j->t->given ? j->t->given : j->ort->dir));
-    return arena_printf(&t->a, "%s %s in %s (Python %d.%d, %s)", name, version, text_path(t, j->env->prefix),
-                        j->env->major, j->env->minor, j->env->installer ? j->env->installer : "installer unknown");
+    return arena_printf(&t->a, "%s %s in %s (%s, %s)", name, version, text_path(t, j->env->prefix),
+                        text_python(t, j->env), j->env->installer ? j->env->installer : "installer unknown");
 }
 
 static void head(struct text_out *t, const struct judged *judged)
@@ -240,14 +240,22 @@ static void others(struct text_out *t, const struct judgement *j)
 static void nothing_found(struct text_out *t)
 {
     const struct snapshot *s = t->r->s;
+    const struct target *given = t->r->judged->j.t;
     text_bold(t, "no ONNX Runtime found");
     fputs("    verdict: unknown\n", t->out);
     if (t->style->quiet)
         return;
+    if (given->kind != TARGET_ENV) {
+        fputs("    ", t->out);
+        text_put(t, given->given ? given->given : "the program");
+        fputs(" neither links libonnxruntime.so nor has one beside it\n"
+              "judge a library that it opens by itself with --library FILE, a Python environment with --python ENV\n", t->out);
+        return;
+    }
     for (size_t i = 0; i < s->envs.n; i++) {
         const struct pyenv *e = s->envs.at[i];
         fputs("    looked in ", t->out);
-        text_put(t, arena_printf(&t->a, "%s (Python %d.%d, by %s)", text_path(t, e->prefix), e->major, e->minor, e->why));
+        text_put(t, arena_printf(&t->a, "%s (%s, by %s)", text_path(t, e->prefix), text_python(t, e), e->why));
         fputc('\n', t->out);
     }
     if (s->envs.n == 0)
