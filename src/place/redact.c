@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "place/internal.h"
 
-enum { RULES = 4, SHORTEST = 3 };
+enum { RULES = 20, SHORTEST = 3, LONGEST = 64 };
 
 struct rule {
     const char *from, *to;
@@ -37,7 +37,8 @@ static bool ordinary(const char *name)
         "work", "workspace", "app", "home", "tmp", "var", "usr", "lib", "lib64", "bin", "sbin", "opt", "etc", "srv",
         "proc", "sys", "run", "mnt", "media", "data", "local", "share", "site", "packages", "default", "test", "tests",
         "build", "live", "none", "true", "false", "null", "host", "localhost", "localdomain", "node", "server", "gpu",
-        "driver", "version", "name", "file", "files", "path", "include", "raw", "linux-gnu", "snapshot", "machine",
+        "venv", "env", "envs", "kubernetes", "linuxbrew", "driver", "version", "name", "file", "files", "path",
+        "include", "raw", "linux-gnu", "snapshot", "machine",
         "haswell", "xeon_phi", "exec", "plain", "versions", "init",
     };
     if (strlen(name) < SHORTEST)
@@ -207,6 +208,25 @@ static void add_rule(struct redaction *r, const char *from, const char *to, bool
         r->rules[r->n++] = (struct rule){ from, to, strlen(from), path };
 }
 
+/* Other people's homes, and everybody's in a tree, whose machine nobody asked for its user. */
+static void add_homes(struct redaction *r, const char *record, const char *files)
+{
+    static const char folder[] = "/home/";
+    unsigned count = 0;
+    for (const char *s = record; (s = strstr(s, folder)) && r->n < RULES;) {
+        s += sizeof(folder) - 1;
+        size_t n = strcspn(s, "/\":; \\");
+        if (n == 0 || n > LONGEST || s[0] == '.' || !(s[n] == '/' || s[n] == '"' || s[n] == ':'))
+            continue;
+        const char *name = arena_strndup(r->arena, s, n);
+        bool known = ordinary(name) || str_eq(name, r->user);
+        for (size_t i = 0; i < r->n && !known; i++)
+            known = str_eq(r->rules[i].from, name) || str_eq(r->rules[i].to, name);
+        if (!known)
+            add_rule(r, name, stand_in(r->arena, files, arena_printf(r->arena, "person%u", ++count)), false);
+    }
+}
+
 /* record: as place_write writes it, compact. */
 static void make_rules(struct redaction *r, const char *record)
 {
@@ -230,6 +250,7 @@ static void make_rules(struct redaction *r, const char *record)
         if (!ordinary(first))
             add_rule(r, first, r->host, false);
     }
+    add_homes(r, record, text);
 }
 
 /* Values that are names whatever they look like. */
