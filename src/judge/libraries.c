@@ -252,7 +252,7 @@ static const char *replaced_by(const struct judgement *j)
 {
     const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
     if (torch && torch->severity == SEVERITY_ERROR)
-        return "goes with torch-ort-mismatch: packages for another CUDA would break torch";
+        return "goes with torch-ort-mismatch: other packages of CUDA or cuDNN would break torch";
     const struct finding *old = findings_of(j->out, "driver-too-old");
     for (size_t i = 0; old && i < old->wants.n; i++)
         if (old->wants.at[i].kind == WANT_PACKAGE)
@@ -410,8 +410,47 @@ static bool on_library_path(const struct judgement *j, const char *path)
     return paths && joined_has(paths, path_dir(&j->out->arena, path));
 }
 
+static const struct dist *installed(const struct judgement *j, const char *name, size_t len)
+{
+    for (size_t i = 0; j->env && i < j->env->n_dists; i++)
+        if (strlen(j->env->dists[i]->name) == len && strncmp(j->env->dists[i]->name, name, len) == 0)
+            return j->env->dists[i];
+    return NULL;
+}
+
+/* The distribution in this environment whose file that is, NULL: none. */
+static const struct dist *owner_of(const struct judgement *j, const char *path)
+{
+    if (j->env && j->ort->package && path[0] == '/' && str_starts(path, j->ort->dir))
+        return installed(j, j->ort->package, strlen(j->ort->package));
+    const char *real = place_realpath(j->s->place, place_absolute(j->s->place, path));
+    for (size_t i = 0; real && i < j->s->copies.n; i++) {
+        const struct lib_copy *c = &j->s->copies.at[i];
+        const char *its = c->owner ? place_realpath(j->s->place, c->path) : NULL;
+        if (its && str_eq(its, real))
+            return installed(j, c->owner, strcspn(c->owner, " "));
+    }
+    return NULL;
+}
+
+static void want_good_file(const struct judgement *j, struct finding *f, const struct load_need *n)
+{
+    const struct dist *owner = n->path ? owner_of(j, n->path) : NULL;
+    if (owner && owner->version)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = owner->name, .force = true,
+                                   .spec = say(j, "==%s", owner->version), .why = "its files anew" });
+    else if (n->path && (n->rule == LOAD_LIBRARY_PATH || on_library_path(j, n->path)))
+        finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, n->path),
+                                   .why = "the folder that holds it" });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "install the package that owns %s again", n->path ? n->path : n->name) });
+}
+
 void judge_bad_files(const struct judgement *j)
 {
+    if (findings_of(j->out, "exec-stack-refused"))
+        return; /* that file is whole */
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     struct finding *f = NULL;
     for (size_t i = 0; i < try->n_needs; i++) {
@@ -422,12 +461,7 @@ void judge_bad_files(const struct judgement *j)
         if (!f)
             f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "a file that cannot serve stands where the loader looks first");
         finding_evidence(j->out, f, n->name, n->problem ? n->problem : load_status_text(n->status), n->path);
-        if (n->path && (n->rule == LOAD_LIBRARY_PATH || on_library_path(j, n->path)))
-            finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, n->path),
-                                       .why = "the folder that holds it" });
-        else
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                       .why = say(j, "install the package that owns %s again", n->path ? n->path : n->name) });
+        want_good_file(j, f, n);
     }
     if (f || !try->error || !strstr(try->error, "undefined symbol"))
         return;
@@ -506,6 +540,20 @@ static void tell_other(const struct judgement *j, struct finding *f, const struc
     str_done(&searched);
 }
 
+/* Where the loader ends the process, its words name the file. */
+static const char *file_named(const struct judgement *j, const char *error)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    const char *const own[] = { try->provider_path, j->ort->cuda, j->ort->tensorrt, j->ort->shared, j->ort->pybind };
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (own[i] && strstr(error, own[i]))
+            return own[i];
+    for (size_t i = 0; i < try->n_needs; i++)
+        if (try->needs[i].path && strstr(error, try->needs[i].path))
+            return try->needs[i].path;
+    return NULL;
+}
+
 /* No failure stays without a word. */
 void judge_rest(const struct judgement *j)
 {
@@ -531,8 +579,14 @@ void judge_rest(const struct judgement *j)
     } else if (f) {
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the distribution's package that brings it" });
     } else if (try->error && !findings_of(j->out, "driver-missing")) {
-        f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "the loader refuses the provider");
-        finding_evidence(j->out, f, "the loader would say", try->error, try->provider_path);
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "see the closure: ortfit check --verbose" });
+        struct load_need damaged = { .path = file_named(j, try->error) };
+        damaged.name = damaged.path ? path_base(damaged.path) : NULL;
+        f = finding_add(j->out, "library-conflict", SEVERITY_ERROR,
+                        damaged.path ? "a damaged file: the loader would end the process" : "the loader refuses the provider");
+        finding_evidence(j->out, f, "the loader would say", try->error, damaged.path ? damaged.path : try->provider_path);
+        if (damaged.path)
+            want_good_file(j, f, &damaged);
+        else
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "see the closure: ortfit check --verbose" });
     }
 }

@@ -135,15 +135,61 @@ void judge_cpu_package(const struct judgement *j)
     want_gpu_release(j, f, NULL);
 }
 
+static bool lacks_cudnn(const struct judgement *j)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    for (size_t i = 0; i < try->n_needs; i++)
+        if (try->needs[i].status == LOAD_MISSING && kb_soname_family(try->needs[i].name) == KB_FAMILY_CUDNN)
+            return !judge_copy_of(j, try->needs[i].name, j->cuda_major);
+    return false;
+}
+
+/* ">=2.4.0,<2.11.0": the releases of torch that share CUDA and cuDNN with this ONNX Runtime; NULL: none is known. */
+static const char *torch_spec(const struct judgement *j)
+{
+    const struct kb_torch *first = NULL, *row;
+    for (size_t i = 0; (row = kb_torch_at(i)); i++) {
+        bool fits = row->cuda_major == j->cuda_major && row->cudnn_major == j->cudnn_major;
+        if (fits && !first)
+            first = row;
+        else if (first && !fits)
+            return say(j, ">=%s,<%s", first->version, row->version);
+    }
+    return first ? say(j, ">=%s", first->version) : NULL;
+}
+
+/* The same CUDA, another cuDNN: one package brings the one or the other, torch pins its own. */
+static void judge_torch_cudnn(const struct judgement *j, const struct kb_torch *torch)
+{
+    if (!torch || torch->cudnn_major == 0 || torch->cudnn_major == j->cudnn_major || j->cudnn_major == 0 || !lacks_cudnn(j))
+        return;
+    struct finding *f = finding_add(j->out, "torch-ort-mismatch", SEVERITY_ERROR,
+                                    say(j, "torch %s brings cuDNN %d, ONNX Runtime wants cuDNN %d",
+                                        j->env->torch->version, torch->cudnn_major, j->cudnn_major));
+    finding_evidence(j->out, f, "torch", say(j, "%s, pins cuDNN %s", j->env->torch->version, torch->cudnn ? torch->cudnn : "?"),
+                     torch->prov.source->text);
+    finding_evidence(j->out, f, "onnxruntime-gpu", say(j, "%s, cuDNN %d", j->ort->version ? j->ort->version : "?",
+                                                       j->cudnn_major), j->needs_source);
+    const char *spec = torch_spec(j);
+    if (spec)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "torch", .spec = spec,
+                                   .why = say(j, "built for CUDA %d with cuDNN %d; or keep this torch and put ONNX Runtime "
+                                                 "into an environment of its own", j->cuda_major, j->cudnn_major) });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "put ONNX Runtime into an environment of its own" });
+}
+
 /* torch and ONNX Runtime in one process share libcudnn.so.9 and libcurand.so.10 by name, whatever CUDA they are for. */
 void judge_torch_pair(const struct judgement *j)
 {
     if (!j->env || !j->env->torch || !j->env->torch_cuda || j->cuda_major == 0)
         return;
     int torch_major = cuda_parse(j->env->torch_cuda) / 1000;
+    const struct kb_torch *torch = kb_torch_find(j->env->torch->version);
+    if (torch_major == j->cuda_major)
+        judge_torch_cudnn(j, torch);
     if (torch_major == 0 || torch_major == j->cuda_major)
         return;
-    const struct kb_torch *torch = kb_torch_find(j->env->torch->version);
     int torch_cudnn = torch ? torch->cudnn_major : 0;
     bool same_name = torch_cudnn && torch_cudnn == j->cudnn_major;
     struct finding *f = finding_add(
