@@ -9,7 +9,7 @@
     env: NAME=VALUE                  of this run (ortfit's own variables, not the machine's: that is --setenv)
     stdout-to: /dev/full             closed | a path
     stdin: TEXT
-    exit: 1
+    exit: 1                          any: 0 or 1
     save: examples/NAME.json         `run --update` writes a snapshot of the machine there, asked as this run asks
     screen: NAME.txt                 standard output as text is exactly that file (`run --update` rewrites it)
     expect:                          lines about the JSON document or the streams, indented
@@ -23,7 +23,8 @@
       stderr has ...   stdout lacks ...   stderr lines 1
     replay: no                       the run is not repeated from a snapshot
     limit: 5                         seconds
-    safe: yes                        the run is repeated under strace: no execve, nothing opened outside of the tree
+    safe: yes                        the run is repeated under strace: nothing is run, nothing opened outside of the tree
+                                     (nor, on a snapshot, anything but that file); without a machine: nothing is run
 
 A file may hold several runs; each begins with args."""
 
@@ -104,7 +105,7 @@ class Case:
         elif key in ("replay", "safe"):
             setattr(run, key, value == "yes")
         elif key in ("exit", "limit"):
-            setattr(run, key, int(value))
+            setattr(run, key, None if value == "any" else int(value))
         elif key != "expect":
             setattr(run, key.replace("-", "_"), value)
         return key if key in LISTS else None

@@ -2,6 +2,7 @@
 
     system ID VERSION GLIBC      os-release, C and C++ library, loader, /proc, /dev (image: without /proc, /dev)
     python VERSION [managed]     the distribution's interpreter; managed: with EXTERNALLY-MANAGED
+    user-site DIR VERSION        where pip install --user puts things: DIR/lib/pythonVERSION/site-packages
     venv DIR VERSION [uv]        conda DIR VERSION
     dist ENV NAME VERSION [installer=X] [requires=A;B]
     ort ENV PACKAGE VERSION [installer=X] [only=GLOB] [code=60,90a,ptx90] [stack=7] [build=TEXT]
@@ -206,6 +207,10 @@ class Machine:
         self.python_version[where] = version
         if "uv" not in flags:
             self.do_dist(where, "pip", "24.0")
+
+    def do_user_site(self, where, version):
+        self.envs[where] = "%s/lib/python%s/site-packages" % (where, version)
+        self.python_version[where] = version
 
     def do_conda(self, where, version):
         self.interpreter("%s/bin/python%s" % (where, version), rpath="$ORIGIN/../lib")
@@ -498,7 +503,7 @@ class Machine:
     def do(self, line):
         """One line of a recipe."""
         what, *words = line.split()
-        method = getattr(self, "do_" + what, None)
+        method = getattr(self, "do_" + what.replace("-", "_"), None)
         if method is None:
             raise ValueError("unknown recipe '%s'" % what)
         if what in ("file", "fill", "link", "hex", "gpu"):
