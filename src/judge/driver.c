@@ -25,6 +25,7 @@ static void tell(const struct judgement *j, struct finding *f, const struct fact
 static bool driver_may_come_later(const struct judgement *j)
 {
     return place_kind(j->s->place) != PLACE_LIVE && !present(j->s->driver.kernel_module) &&
+           place_stat(j->s->place, "/proc/version")->known != KNOWN_FAILED &&
            !place_exists(j->s->place, "/proc/version") && !place_exists(j->s->place, "/proc/self");
 }
 
@@ -204,7 +205,8 @@ void judge_driver(const struct judgement *j)
     }
     if (driver_library_unreached(j))
         return;
-    bool library = d->libcuda_path != NULL || present(d->libcuda);
+    bool unread = d->libcuda && d->libcuda->known == KNOWN_FAILED; /* there, and told by judge_unread */
+    bool library = d->libcuda_path != NULL || present(d->libcuda) || unread;
     if (d->known != KNOWN_PRESENT || (!library && !present(d->nvml))) {
         judge_missing(j);
         return;

@@ -32,6 +32,7 @@ static const struct {
     { judge_gpu_code, true },
     { judge_cudnn_gpu, true },
     { judge_lazy_libraries, true },
+    { judge_unread, false },
     { judge_rest, true },
 };
 
@@ -287,7 +288,7 @@ static enum verdict verdict_of(const struct judgement *j)
         return VERDICT_UNKNOWN;
     switch (j->p->tries[ORT_AS_IS].loads) {
     case ANSWER_YES:
-        return VERDICT_FITS;
+        return judge_lacks_facts(j) ? VERDICT_UNKNOWN : VERDICT_FITS;
     case ANSWER_NO:
         return VERDICT_DOES_NOT_FIT;
     case ANSWER_UNKNOWN:
@@ -302,8 +303,10 @@ void judge_run(const struct snapshot *s, const struct target *t, const struct or
     *ret = (struct judged){ 0 };
     ret->j = (struct judgement){ .s = s, .t = t, .ort = t->ort, .env = t->env, .p = p, .provider = provider,
                                  .cc = least_cc(s), .out = &ret->findings };
-    if (!t->ort)
+    if (!t->ort) {
+        judge_unread(&ret->j);
         return;
+    }
     enum kb_dist_kind kind = judge_kind(&ret->j, t->ort->package);
     bool gpu_build = kind == KB_DIST_CUDA || t->ort->cuda || (kind == KB_DIST_UNKNOWN && !t->env);
     if (kind == KB_DIST_CPU)

@@ -57,7 +57,7 @@ static bool split_wheel_dir(struct snapshot *s, const char *dir, const char **re
 static void add_wheels(struct snapshot *s, struct shelves *to, const struct pyenv *env)
 {
     for (size_t i = 0; i < env->n_nvidia_dirs; i++) {
-        struct shelf shelf = { .kind = SHELF_WHEEL, .dir = env->nvidia_dirs[i] };
+        struct shelf shelf = { .kind = SHELF_WHEEL, .dir = env->nvidia_dirs[i], .env = env };
         if (!split_wheel_dir(s, shelf.dir, &shelf.site, &shelf.folder))
             continue;
         shelf_owners(s, &shelf, env->dists, env->n_dists);
@@ -69,6 +69,7 @@ static void add_wheels(struct snapshot *s, struct shelves *to, const struct pyen
             continue;
         for (size_t k = 0; k < ARRAY_LEN(folders); k++) {
             struct shelf shelf = { .kind = SHELF_WHEEL,
+                                   .env = env,
                                    .site = env->dists[i]->site,
                                    .folder = folders[k] };
             shelf.dir = path_join(&s->arena, shelf.site, shelf.folder);
@@ -83,6 +84,7 @@ static void add_torch(struct snapshot *s, struct shelves *to, const struct pyenv
     if (!env->torch_dir)
         return;
     struct shelf shelf = { .kind = SHELF_TORCH,
+                           .env = env,
                            .dir = path_join(&s->arena, env->torch_dir, "lib") };
     if (env->torch && env->torch->version)
         shelf.owner = arena_printf(&s->arena, "torch %s", env->torch->version);
@@ -99,6 +101,7 @@ static void add_conda(struct snapshot *s, struct shelves *to, const struct pyenv
         return;
     struct shelf shelf = {
         .kind = SHELF_CONDA,
+        .env = env,
         .dir = path_join(&s->arena, env->prefix, "lib"),
         .owner = arena_printf(&s->arena, "conda environment %s", env->prefix),
         .cuda_major = seen_conda_cuda_major(s, env->prefix),
@@ -338,6 +341,8 @@ static void read_listed(struct snapshot *s, const struct shelves *shelves,
 {
     const struct listing *list = place_list(s->place, shelf->dir);
     char soname[NAME_ROOM];
+    if (list->known == KNOWN_FAILED)
+        fact_unread(s, shelf->env, "libraries", shelf->dir, list->error);
     for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n; i++) {
         const char *name = list->at[i].name;
         if (!soname_of(name, soname, sizeof(soname)))

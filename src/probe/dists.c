@@ -20,6 +20,7 @@ struct found {
 
 struct dists {
     struct snapshot *s;
+    const struct pyenv *env;
     struct {
         VEC(struct found *);
     } all;
@@ -190,7 +191,7 @@ static void read_site(struct dists *b, const char *site, size_t order)
     if (str_ends(site, ".egg"))
         add_egg(b, site, order);
     if (l->known == KNOWN_FAILED)
-        fact_add(b->s, KNOWN_FAILED, "python.site", strerror(l->error), site);
+        fact_unread(b->s, b->env, "python.site", site, l->error);
     if (l->cut)
         fact_add(b->s, KNOWN_FAILED, "python.site", "too many files: not all were looked at", site);
     for (size_t i = 0; i < l->n; i++) {
@@ -275,7 +276,7 @@ const struct dist *dists_find(const struct pyenv *env, const char *name)
 
 void dists_read(struct snapshot *s, struct pyenv_work *w)
 {
-    struct dists b = { .s = s };
+    struct dists b = { .s = s, .env = &w->env };
     for (size_t i = 0; i < w->n_sites; i++)
         read_site(&b, w->sites[i], i);
     const char *meta = path_join(&s->arena, w->env.prefix, "conda-meta");

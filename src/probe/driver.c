@@ -1,5 +1,6 @@
 /* The NVIDIA driver: its kernel module, its user libraries, its device nodes, and NVML's word. */
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,6 +20,12 @@ static void see_kernel_module(struct snapshot *s)
     static const char *const files[] = { "/proc/driver/nvidia/version",
                                          "/sys/module/nvidia/version" };
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        const struct text *t = place_text(s->place, files[i], TEXT_FIRST_LINE);
+        if (t->known == KNOWN_FAILED) {
+            s->driver.kernel_module = fact_unread(s, NULL, "driver.kernel_module", files[i], t->error);
+            if (s->driver.kernel_module)
+                return;
+        }
         const char *line = look_first_line(s, files[i]);
         if (!line)
             continue;
@@ -30,8 +37,8 @@ static void see_kernel_module(struct snapshot *s)
     }
     /* A root tree has no /proc of its own: an empty one says nothing about the machine it will run
      * on. */
-    bool looked =
-        place_exists(s->place, "/proc/version") || place_exists(s->place, "/proc/1/cgroup");
+    bool looked = place_stat(s->place, "/proc/version")->known != KNOWN_ABSENT ||
+                  place_stat(s->place, "/proc/1/cgroup")->known != KNOWN_ABSENT;
     s->driver.kernel_module = fact_add(s, looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED,
                                        "driver.kernel_module", NULL, files[0]);
     /* The free driver serves the card instead: CUDA cannot. */
@@ -47,9 +54,9 @@ struct found_library {
 };
 
 /* The first folder that has the name, as the loader would take it: it passes over files of another
- * class. */
+ * class, and over what it may not look at; any other failure ends its search (*ret_failed). */
 static bool find_library(struct snapshot *s, const struct lib_folders *folders, const char *soname,
-                         bool reachable, struct found_library *ret)
+                         bool reachable, struct found_library *ret, const struct fact **ret_failed)
 {
     for (size_t i = 0; i < folders->n; i++) {
         const struct lib_folder *folder = &folders->at[i];
@@ -57,6 +64,12 @@ static bool find_library(struct snapshot *s, const struct lib_folders *folders, 
             continue;
         const char *path = path_join(&s->arena, folder->path, soname);
         const struct file_info *info = place_stat(s->place, path);
+        if (info->known == KNOWN_FAILED && info->error != EACCES && reachable) {
+            *ret_failed = fact_unread(s, NULL, str_eq(soname, "libcuda.so.1") ? "driver.libcuda" : "driver.libnvidia_ml",
+                                      path, info->error);
+            if (*ret_failed)
+                return false;
+        }
         if (info->known != KNOWN_PRESENT || info->type != FILE_REGULAR)
             continue;
         const struct place_elf *file = place_elf(s->place, path);
@@ -102,7 +115,7 @@ static void see_libcuda(struct snapshot *s, const struct lib_folders *folders,
     struct driver *d = &s->driver;
     struct found_library lib;
     *ret_version = NULL;
-    if (find_library(s, folders, "libcuda.so.1", true, &lib)) {
+    if (find_library(s, folders, "libcuda.so.1", true, &lib, &d->libcuda)) {
         d->libcuda_path = lib.real;
         d->libcuda = library_fact(s, "driver.libcuda", &lib, ret_version);
         if (has_component(lib.real, "stubs")) {
@@ -115,8 +128,10 @@ static void see_libcuda(struct snapshot *s, const struct lib_folders *folders,
         }
         return;
     }
+    if (d->libcuda)
+        return;
     d->libcuda = fact_add(s, KNOWN_ABSENT, "driver.libcuda", NULL, "search folders of the loader");
-    if (find_library(s, folders, "libcuda.so.1", false, &lib)) {
+    if (find_library(s, folders, "libcuda.so.1", false, &lib, NULL)) {
         d->libcuda_elsewhere = lib.path;
         (void)library_fact(s, "driver.libcuda_elsewhere", &lib, ret_version);
     }
@@ -127,10 +142,11 @@ static void see_libnvidia_ml(struct snapshot *s, const struct lib_folders *folde
 {
     struct found_library lib;
     *ret_version = NULL;
-    if (find_library(s, folders, "libnvidia-ml.so.1", true, &lib) ||
-        find_library(s, folders, "libnvidia-ml.so.1", false, &lib))
+    const struct fact **fact = &s->driver.libnvidia_ml;
+    if (find_library(s, folders, "libnvidia-ml.so.1", true, &lib, fact) ||
+        (!*fact && find_library(s, folders, "libnvidia-ml.so.1", false, &lib, NULL)))
         s->driver.libnvidia_ml = library_fact(s, "driver.libnvidia_ml", &lib, ret_version);
-    else
+    else if (!*fact)
         s->driver.libnvidia_ml =
             fact_add(s, KNOWN_ABSENT, "driver.libnvidia_ml", NULL, "search folders of the loader");
 }
@@ -224,6 +240,12 @@ static bool present(const struct fact *f)
     return f && f->known == KNOWN_PRESENT;
 }
 
+/* What cannot be read is there. */
+static bool seen(const struct fact *f)
+{
+    return present(f) || (f && f->known == KNOWN_FAILED);
+}
+
 void probe_driver(struct snapshot *s, const struct probe_request *want)
 {
     struct driver *d = &s->driver;
@@ -249,9 +271,9 @@ void probe_driver(struct snapshot *s, const struct probe_request *want)
         d->version = d->nvml->value;
     else
         d->version = d->library_version;
-    bool any = present(d->kernel_module) || present(d->nvml) || present(d->libnvidia_ml) ||
+    bool any = seen(d->kernel_module) || present(d->nvml) || present(d->libnvidia_ml) ||
                d->device_nodes || d->libcuda_elsewhere ||
-               (present(d->libcuda) && !d->stub_path && !d->compat_dir);
+               (seen(d->libcuda) && !d->stub_path && !d->compat_dir);
     bool looked = d->kernel_module->known != KNOWN_NOT_LOOKED;
     d->known = any ? KNOWN_PRESENT : looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED;
     fact_add(s, d->known, "driver", d->version,

@@ -1,5 +1,8 @@
 #include "probe/snapshot.h"
 
+#include <errno.h>
+#include <string.h>
+
 const struct fact *fact_add(struct snapshot *s, enum known known, const char *key,
                             const char *value, const char *source)
 {
@@ -12,9 +15,21 @@ const struct fact *fact_add(struct snapshot *s, enum known known, const char *ke
     return f;
 }
 
+const struct fact *fact_unread(struct snapshot *s, const struct pyenv *env, const char *key,
+                               const char *path, int error)
+{
+    if (error == ELOOP || error == ENAMETOOLONG)
+        return NULL;
+    const char *why = error == EINVAL ? "not a regular file" : strerror(error);
+    const struct fact *f = fact_add(s, KNOWN_FAILED, key, why, path);
+    vec_push(&s->unread, (struct unread){ f, env });
+    return f;
+}
+
 void snapshot_done(struct snapshot *s)
 {
     vec_done(&s->facts);
+    vec_done(&s->unread);
     vec_done(&s->gpus);
     vec_done(&s->components);
     vec_done(&s->copies);

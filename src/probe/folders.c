@@ -1,5 +1,6 @@
 #include "probe/folders.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -42,6 +43,8 @@ bool folders_add(struct snapshot *s, struct lib_folders *to, const char *path, e
     if (to->n >= FOLDERS_MAX)
         return false;
     const struct file_info *info = place_stat(s->place, path);
+    if (info->known == KNOWN_FAILED && info->error != EACCES && via != FOLDER_KNOWN)
+        fact_unread(s, NULL, "loader.folder", path, info->error); /* EACCES: the loader may not look there either */
     if (info->known != KNOWN_PRESENT || info->type != FILE_DIR)
         return false;
     for (size_t i = 0; i < to->n; i++)

@@ -65,11 +65,15 @@ static void see_proc(struct snapshot *s)
 {
     const char *dir = "/proc/driver/nvidia/gpus";
     const struct listing *list = place_list(s->place, dir);
+    if (list->known == KNOWN_FAILED)
+        fact_unread(s, NULL, "gpus", dir, list->error);
     for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n && i < GPUS_MAX; i++) {
         const char *file =
             path_join(&s->arena, path_join(&s->arena, dir, list->at[i].name), "information");
         const struct text *t = place_text(s->place, file, TEXT_WHOLE);
-        if (t->known != KNOWN_PRESENT)
+        if (t->known == KNOWN_FAILED)
+            fact_unread(s, NULL, "gpus", file, t->error); /* it is there all the same */
+        if (t->known == KNOWN_ABSENT)
             continue;
         struct gpu gpu = {
             .name = information_value(s, t, "Model:"),
@@ -170,6 +174,8 @@ static void see_pci(struct snapshot *s)
         return;
     }
     const struct listing *list = place_list(s->place, dir);
+    if (list->known == KNOWN_FAILED)
+        fact_unread(s, NULL, "gpus", dir, list->error);
     if (list->known != KNOWN_PRESENT)
         return;
     s->gpus_known = KNOWN_ABSENT;
@@ -201,6 +207,9 @@ void probe_gpu(struct snapshot *s)
      * nothing. */
     if (s->gpus.n == 0 && s->driver.wsl)
         s->gpus_known = KNOWN_NOT_LOOKED;
+    for (size_t i = 0; s->gpus.n == 0 && i < s->unread.n; i++)
+        if (str_eq(s->unread.at[i].fact->key, "gpus"))
+            s->gpus_known = KNOWN_FAILED;
     if (s->gpus.n == 0)
         fact_add(s, s->gpus_known, "gpu", NULL, "/sys/bus/pci/devices");
 }

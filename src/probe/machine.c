@@ -29,6 +29,10 @@ static void see_release(struct snapshot *s)
     static const char *const files[] = { "/etc/os-release", "/usr/lib/os-release" };
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         const struct text *t = place_text(s->place, files[i], TEXT_WHOLE);
+        if (t->known == KNOWN_FAILED) {
+            fact_add(s, KNOWN_FAILED, "machine.os", strerror(t->error), files[i]);
+            return;
+        }
         if (t->known != KNOWN_PRESENT)
             continue;
         const char *id = release_value(s, t, "ID");
@@ -90,6 +94,8 @@ static void see_libc(struct snapshot *s)
     static const char *const musl[] = { "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1" };
     for (size_t i = 0; i < ARRAY_LEN(glibc); i++) {
         const struct place_elf *file = place_elf(s->place, glibc[i]);
+        if (file->known == KNOWN_FAILED && fact_unread(s, NULL, "machine.glibc", glibc[i], file->error))
+            return;
         if (file->known != KNOWN_PRESENT || elf_problem_skipped(file->elf->problem))
             continue;
         s->glibc = glibc_of(s, file->elf);

@@ -43,10 +43,12 @@ static const char *assigned(struct snapshot *s, const struct text *t, const char
 
 /* _ld_preload.py: a try block of CDLL("soname") calls for CUDA, then perhaps one for TensorRT; the
  * variable that its except branch sets tells which. */
-static void preload_read(struct snapshot *s, struct ort_install *o)
+static void preload_read(struct snapshot *s, const struct pyenv *env, struct ort_install *o)
 {
     const char *file = path_join(&s->arena, o->dir, "capi/_ld_preload.py");
     const struct text *t = place_text(s->place, file, TEXT_WHOLE);
+    if (t->known == KNOWN_FAILED)
+        fact_unread(s, env, "ort.ld_preload", file, t->error);
     struct names block = { 0 };
     struct look_line line = { 0 };
     while (look_next_line(t, &line)) {
@@ -121,6 +123,12 @@ void ort_files_find(struct snapshot *s, const char *dir, const char *python, str
     const struct listing *l = place_list(s->place, dir);
     const char *pybind = NULL, *runtime = NULL;
     int best = 0;
+    /* A folder that cannot be listed may still be opened by name, and that is all the loader does. */
+    for (size_t k = 0; l->known == KNOWN_FAILED && k < ARRAY_LEN(providers); k++) {
+        const char *file = path_join(&s->arena, dir, providers[k].name);
+        if (place_stat(s->place, file)->known != KNOWN_ABSENT)
+            *(const char **)((char *)o + providers[k].slot) = file;
+    }
     for (size_t i = 0; i < l->n; i++) {
         const char *name = l->at[i].name;
         int rank = pybind_rank(name, python);
@@ -187,9 +195,14 @@ static const char *site_find(struct snapshot *s, const struct pyenv_work *w)
     const char *rest = NULL;
     for (size_t i = 0; i < w->n_sites; i++) {
         const char *dir = path_join(a, w->sites[i], "onnxruntime");
-        if (place_stat(s->place, dir)->type != FILE_DIR)
+        const struct file_info *info = place_stat(s->place, dir);
+        if (info->known == KNOWN_FAILED)
+            fact_unread(s, &w->env, "ort.folder", dir, info->error);
+        if (info->type != FILE_DIR)
             continue;
-        if (place_exists(s->place, path_join(a, dir, "__init__.py")))
+        info = place_stat(s->place, path_join(a, dir, "__init__.py"));
+        if (info->known == KNOWN_PRESENT ||
+            (info->known == KNOWN_FAILED && fact_unread(s, &w->env, "ort.folder", dir, info->error)))
             return w->sites[i];
         if (!rest && place_is_dir(s->place, path_join(a, dir, "capi")))
             rest = w->sites[i];
@@ -208,8 +221,8 @@ void ort_build_read(struct snapshot *s, const char *capi, struct ort_install *o,
     o->cuda_built = assigned(s, t, "cuda_version", &line);
 }
 
-static void texts_read(struct snapshot *s, struct ort_install *o, const char **ret_build_package,
-                       const char **ret_version)
+static void texts_read(struct snapshot *s, const struct pyenv *env, struct ort_install *o,
+                       const char **ret_build_package, const char **ret_version)
 {
     size_t line = 0;
     ort_build_read(s, path_join(&s->arena, o->dir, "capi"), o, ret_build_package, ret_version);
@@ -219,7 +232,7 @@ static void texts_read(struct snapshot *s, struct ort_install *o, const char **r
         *ret_version = assigned(s, init, "__version__", &line);
     o->has_preload_dlls = init->known == KNOWN_PRESENT &&
                           memmem(init->at, init->len, "def preload_dlls(", 17) != NULL;
-    preload_read(s, o);
+    preload_read(s, env, o);
 }
 
 static const struct ort_install *install_read(struct snapshot *s, const struct pyenv_work *w,
@@ -230,9 +243,13 @@ static const struct ort_install *install_read(struct snapshot *s, const struct p
         return NULL;
     struct ort_install *o = arena_new(&s->arena, struct ort_install);
     o->dir = path_join(&s->arena, site, "onnxruntime");
-    ort_files_find(s, path_join(&s->arena, o->dir, "capi"), python_tag(s, &w->env), o);
+    const char *capi = path_join(&s->arena, o->dir, "capi");
+    ort_files_find(s, capi, python_tag(s, &w->env), o);
+    const struct listing *files = place_list(s->place, capi);
+    if (files->known == KNOWN_FAILED)
+        fact_unread(s, &w->env, "ort.files", capi, files->error);
     const char *build_package, *version;
-    texts_read(s, o, &build_package, &version);
+    texts_read(s, &w->env, o, &build_package, &version);
     struct ort_owner owner;
     ort_owner_find(s, w, site, build_package, deep, &owner);
     o->files = owner.files;

@@ -120,6 +120,8 @@ void seen_packages(struct snapshot *s)
 {
     const struct text *t = place_text(s->place, DPKG_STATUS, TEXT_DPKG_GPU);
     struct record r;
+    if (t->known == KNOWN_FAILED)
+        fact_add(s, KNOWN_FAILED, "packages.dpkg", strerror(t->error), DPKG_STATUS);
     if (t->known != KNOWN_PRESENT) {
         see_rpm(s);
         return;

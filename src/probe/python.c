@@ -308,6 +308,8 @@ static void wheel_dirs(struct snapshot *s, struct pyenv_work *w)
     for (size_t i = 0; i < w->n_sites; i++) {
         const char *nvidia = path_join(&s->arena, w->sites[i], "nvidia");
         const struct listing *l = place_list(s->place, nvidia);
+        if (l->known == KNOWN_FAILED)
+            fact_unread(s, &w->env, "python.nvidia", nvidia, l->error);
         for (size_t k = 0; k < l->n && dirs.n < 1024; k++) {
             if (l->at[k].type == FILE_REGULAR || str_starts(l->at[k].name, "__"))
                 continue;

@@ -22,6 +22,7 @@ enum shelf_kind {
 struct shelf {
     enum shelf_kind kind;
     const char *dir;
+    const struct pyenv *env;         /* whose, or NULL */
     const char *folder;              /* SHELF_WHEEL: as wheels name it, "nvidia/cudnn/lib" */
     const char *site;                /* SHELF_WHEEL: "/x/lib/python3.11/site-packages" */
     const struct dist *const *dists; /* SHELF_WHEEL: those that may own what lies here */

@@ -24,6 +24,12 @@ struct facts {
     VEC(const struct fact *);
 };
 
+/* What could not be read though it decides: neither there nor absent. */
+struct unread {
+    const struct fact *fact;   /* FAILED, with the reason; source is the path */
+    const struct pyenv *env;   /* whom it concerns; NULL: everyone */
+};
+
 /* A version read somewhere: of a toolkit, cuDNN, TensorRT, an NVIDIA library. */
 struct component {
     const char *kind;    /* "cuda", "cudnn", "tensorrt" */
@@ -153,6 +159,7 @@ struct snapshot {
     struct place *place; /* borrowed; must outlive the snapshot */
     struct arena arena;
     struct facts facts;
+    struct { VEC(struct unread); } unread;
     struct driver driver;
     struct { VEC(struct gpu); } gpus;
     enum known gpus_known;
@@ -193,5 +200,8 @@ void probe_copies(struct snapshot *s);                                      /* l
 /* Adds a fact; texts are copied. value and source as printf would be made by the caller. Returns it. */
 const struct fact *fact_add(struct snapshot *s, enum known known, const char *key, const char *value,
                             const char *source);
+/* Adds the fact that path could not be read (error: errno), and that it decides: no verdict is `fits` without it.
+ * NULL, and nothing added, for errors by which nothing is there for anyone: links in a circle, names too long. */
+const struct fact *fact_unread(struct snapshot *s, const struct pyenv *env, const char *key, const char *path, int error);
 
 #endif

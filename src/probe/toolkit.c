@@ -215,7 +215,10 @@ void probe_toolkit(struct snapshot *s)
     }
     for (size_t i = 0; i < ARRAY_LEN(include); i++)
         see_headers(s, include[i]);
-    if (folders.n == 0)
+    const struct listing *local = place_list(s->place, "/usr/local");
+    if (local->known == KNOWN_FAILED)
+        fact_add(s, KNOWN_FAILED, "cuda.toolkit", strerror(local->error), "/usr/local");
+    else if (folders.n == 0)
         fact_add(s, KNOWN_ABSENT, "cuda.toolkit", NULL, "/usr/local/cuda*");
     vec_done(&folders);
     see_variables(s);
