@@ -154,6 +154,8 @@ int cmd_snapshot(struct app *app, struct err *e)
         }
     }
     if (r == 0)
+        r = view_judge(app, &v, e); /* where there is no ONNX Runtime: what would be installed */
+    if (r == 0)
         r = place_complete(v.place, e);
     if (r == 0) {
         struct report report = { .kind = REPORT_SNAPSHOT, .verb = app->verb, .s = &v.s, .redact = app->opt.redact };
