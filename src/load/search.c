@@ -184,7 +184,7 @@ static bool surely_lacks(const struct dir *d, const char *name)
 {
     if (!d->names || str_eq(name, ".") || str_eq(name, ".."))
         return false;
-    return !bsearch(name, d->names->at, d->names->n, sizeof(*d->names->at), compare_name);
+    return d->names->n == 0 || !bsearch(name, d->names->at, d->names->n, sizeof(*d->names->at), compare_name);
 }
 
 /* Looks at the folder itself; a small one is read. */
