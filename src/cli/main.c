@@ -62,7 +62,11 @@ int app_place(struct app *app, struct place **ret, struct err *e)
     return 0;
 }
 
-/* An answer that could not be written is no answer: a full disk must not end in exit code 0. */
+/* What SIGPIPE did before main ignored it. */
+static void (*sigpipe_before)(int) = SIG_DFL;
+
+/* An answer that could not be written is no answer: a full disk must not end in exit code 0. A reader that has seen
+ * enough (head, a pager) is no failure to tell: we end without a word by SIGPIPE, as other programs in a pipe do. */
 static int close_output(FILE *out, const char *name, struct err *e)
 {
     bool bad = ferror(out) != 0;
@@ -70,6 +74,10 @@ static int close_output(FILE *out, const char *name, struct err *e)
     if (out == stdout ? fflush(out) != 0 : fclose(out) != 0) {
         bad = true;
         saved = errno;
+    }
+    if (bad && saved == EPIPE && sigpipe_before == SIG_DFL) {
+        (void)signal(SIGPIPE, SIG_DFL);
+        (void)raise(SIGPIPE);
     }
     return bad ? err_set(e, ERR_WRITE, "cannot write '%s': %s", name, strerror(saved)) : 0;
 }
@@ -158,7 +166,7 @@ static int run(struct app *app, int argc, char **argv, struct err *e)
 int main(int argc, char **argv)
 {
     (void)setlocale(LC_CTYPE, "");
-    (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as a write error */
+    sigpipe_before = signal(SIGPIPE, SIG_IGN); /* a closed pipe shows as a write error, also one to a child */
     struct app app = { .verb = "check" };
     struct err e = { 0 };
     int r = run(&app, argc, argv, &e);
