@@ -125,7 +125,11 @@ void judge_driver_age(const struct judgement *j)
                                               native ? cuda_text(native, cuda, sizeof(cuda)) : ""),
                      floor->prov.source->text);
     const struct kb_ort *row = judge_choose_ort(j, 0, NULL);
-    if (row && row->cuda_major < j->cuda_major && j->env)
+    /* an older build would leave torch, which needs the same driver, without its partner */
+    bool with_torch = j->env && j->env->torch_cuda && cuda_parse(j->env->torch_cuda) / 1000 == j->cuda_major;
+    if (with_torch)
+        finding_evidence(j->out, f, "torch", say(j, "is built for CUDA %d, too", j->cuda_major), j->env->torch_dir);
+    if (row && row->cuda_major < j->cuda_major && j->env && !with_torch)
         judge_want_release(j, f, row, say(j, "the newest build that this driver serves (CUDA %d); or a driver from %s on",
                                           row->cuda_major, floor->driver));
     else
@@ -193,6 +197,22 @@ static void judge_mismatch(const struct judgement *j)
                                                    : "after an upgrade: load the new kernel module (reboot)" });
 }
 
+/* The driver makes this node on demand on a host, for who may; in a container it is there or it is not. */
+static void judge_uvm(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    if (!d->device_nodes || d->uvm_node || d->wsl || d->jetson)
+        return;
+    struct finding *f = finding_add(j->out, "driver-unknown-error", d->container ? SEVERITY_ERROR : SEVERITY_WARNING,
+                                    d->container ? "/dev/nvidia-uvm was not given to this container: CUDA failure 999"
+                                                 : "/dev/nvidia-uvm is not there: CUDA may fail with 999");
+    finding_evidence(j->out, f, "/dev/nvidia-uvm", "not there", "/dev");
+    if (d->container)
+        finding_want(j->out, f, &(struct want){ .kind = WANT_GPU_ACCESS, .why = "that gives all nodes, not single devices" });
+    else
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "as root, once: nvidia-modprobe -u -c=0" });
+}
+
 void judge_driver(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
@@ -212,6 +232,7 @@ void judge_driver(const struct judgement *j)
         return;
     }
     judge_mismatch(j);
+    judge_uvm(j);
     if (d->nvml && d->nvml->known == KNOWN_FAILED && !findings_of(j->out, "driver-library-mismatch") &&
         !findings_of(j->out, "driver-missing")) {
         struct finding *f = finding_add(j->out, "driver-unknown-error", SEVERITY_WARNING, "the driver does not answer as it should");
@@ -252,6 +273,23 @@ void judge_gpu_visible(const struct judgement *j)
         finding_evidence(j->out, f, "NVIDIA_VISIBLE_DEVICES", d->visible_devices[0] ? d->visible_devices : "(empty)", "environment");
     finding_want(j->out, f, &(struct want){ .kind = d->container ? WANT_GPU_ACCESS : WANT_PLAIN,
                                .why = d->container ? "start it with a GPU" : "see what lspci and nvidia-smi -L show" });
+}
+
+/* A GPU whose compute mode lets nobody in. */
+void judge_compute_mode(const struct judgement *j)
+{
+    for (size_t i = 0; i < j->s->gpus.n; i++) {
+        const char *key = say(j, "gpu.%zu.compute_mode", i);
+        for (size_t k = 0; k < j->s->facts.n; k++) {
+            const struct fact *fact = j->s->facts.at[k];
+            if (!present(fact) || !str_eq(fact->key, key) || !str_eq(fact->value, "prohibited"))
+                continue;
+            struct finding *f = finding_add(j->out, "gpu-busy", j->s->gpus.n == 1 ? SEVERITY_ERROR : SEVERITY_WARNING,
+                                            say(j, "GPU %zu is in compute mode 'prohibited': CUDA failure 46", i));
+            finding_evidence(j->out, f, "compute mode", fact->value, fact->source);
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = say(j, "as root: nvidia-smi -i %zu -c DEFAULT", i) });
+        }
+    }
 }
 
 static enum kb_cover cover_of(const struct judgement *j, int cc)

@@ -29,6 +29,7 @@ static const struct {
     { judge_flavours, true },
     { judge_driver, true },
     { judge_gpu_visible, true },
+    { judge_compute_mode, true },
     { judge_gpu_code, true },
     { judge_cudnn_gpu, true },
     { judge_lazy_libraries, true },
