@@ -10,7 +10,7 @@ setup:
 
 # Configured once; ninja notices later changes by itself.
 $(BUILD)/build.ninja:
-	@tools/setup
+	@tools/setup --build-only
 	@meson setup $(BUILD)
 
 build: $(BUILD)/build.ninja
@@ -23,7 +23,7 @@ run: build
 
 EXAMPLE = examples/wheels-not-reached.json
 
-test: build
+test: setup build
 	@tools/test $(BUILD)
 
 install: build
