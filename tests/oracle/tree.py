@@ -85,8 +85,14 @@ class Setting:
             raise OSError(ctypes.get_errno(), "mount " + target)
 
     def may_mount(self):
-        """0 when this process may make a mount namespace; it is in one afterwards."""
-        return 0 if self.root and self.libc.unshare(0x20000) == 0 else 1
+        """0 when this process may make a mount namespace of its own; it is in one afterwards."""
+        if not self.root or self.libc.unshare(0x20000) != 0:
+            return 1
+        try:
+            self.mount("none", "/", None, 16384 | 1 << 18)  # fails in a bare chroot: / is no mount point
+        except OSError:
+            return 1
+        return 0
 
     def isolate(self, plain=False):
         """A mount namespace with a tmpfs; unless plain, our own cache, a layer over /usr/lib."""
