@@ -1,23 +1,46 @@
 #!/usr/bin/env python3
 """Compares version parsing and matching with packaging, the library inside pip, on random input.
 
-usage: version_oracle.py DRIVER [COUNT [SEED]]; exit 77 where packaging 26 or newer is missing
+usage: version_oracle.py DRIVER [COUNT [SEED]]; exit 77 where packaging 26 or newer is neither here nor fetched
 """
 
+import os
 import random
 import subprocess
 import sys
 
+
+def no_answer(why):
+    print("skipped: " + why)
+    sys.exit(77)
+
+
+def fetched():
+    """The folder in the cache that pip fills with packaging, where this Python has none or an old one."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = os.path.join(os.environ.get("ORTFIT_CACHE") or os.path.join(base, "ortfit"), "tools", "packaging")
+    if os.path.isdir(folder):
+        return folder
+    venv = os.path.join(os.path.dirname(folder), "pip")
+    for command in ([sys.executable, "-m", "venv", venv],
+                    [os.path.join(venv, "bin", "python"), "-m", "pip", "install", "-q", "--no-input", "--retries", "1",
+                     "--disable-pip-version-check", "--target", folder, "packaging>=26"]):
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            no_answer("no packaging 26 or newer here, nor by pip: %s" % (done.stderr.strip().splitlines() or ["?"])[-1])
+    return folder
+
+
+# Before 26 it answered otherwise where post- and pre-releases meet < and >, and for order among texts.
 try:
     import packaging
-    from packaging import markers, requirements, specifiers, version
+    if int(packaging.__version__.split(".")[0]) < 26:
+        raise ImportError
 except ImportError:
-    print("skipped: the Python package packaging is not installed")
-    sys.exit(77)
-# Before 26 it answered otherwise where post- and pre-releases meet < and >, and for order among texts.
-if version.Version(packaging.__version__) < version.Version("26"):
-    print("skipped: packaging %s is older than 26" % packaging.__version__)
-    sys.exit(77)
+    sys.modules.pop("packaging", None)
+    sys.path.insert(0, fetched())
+    import packaging
+from packaging import markers, requirements, specifiers, version
 
 ENVIRONMENT = {
     "os_name": "posix", "sys_platform": "linux", "platform_machine": "x86_64",
