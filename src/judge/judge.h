@@ -49,7 +49,7 @@ void judged_done(struct judged *j);
 typedef void judge_rule(const struct judgement *j);
 
 judge_rule judge_package_clash, judge_cpu_package, judge_torch_pair, judge_numpy, judge_glibc, judge_exec_stack,
-    judge_provider_files, judge_libraries, judge_tensorrt, judge_flavours, judge_lazy_libraries, judge_bad_files,
+    judge_provider_files, judge_libraries, judge_tensorrt, judge_flavours, judge_cudnn_mix, judge_lazy_libraries, judge_bad_files,
     judge_driver_age, judge_driver, judge_gpu_visible, judge_compute_mode, judge_gpu_code, judge_cudnn_gpu, judge_unread, judge_rest;
 
 /* Could something that decides about this target not be read? */

@@ -410,6 +410,63 @@ static bool on_library_path(const struct judgement *j, const char *path)
     return paths && joined_has(paths, path_dir(&j->out->arena, path));
 }
 
+/* soname: what it is known by, NULL: any. */
+static const struct lib_copy *copy_at(const struct judgement *j, const char *path, const char *soname)
+{
+    const char *real = path ? place_realpath(j->s->place, place_absolute(j->s->place, path)) : NULL;
+    for (size_t i = 0; real && i < j->s->copies.n; i++) {
+        const struct lib_copy *c = &j->s->copies.at[i];
+        const char *its = !soname || str_eq(c->soname, soname) ? place_realpath(j->s->place, c->path) : NULL;
+        if (its && str_eq(its, real))
+            return c;
+    }
+    return NULL;
+}
+
+/* Major, minor and patch alike: a wheel's fourth number and a package's revision say nothing of the library. */
+static bool same_release(const char *a, const char *b)
+{
+    for (int part = 0; part < 3; part++) {
+        size_t n = strcspn(a, "."), m = strcspn(b, ".");
+        if (n != m || memcmp(a, b, n) != 0)
+            return false;
+        if (!a[n] || !b[m])
+            return true;
+        a += n + 1;
+        b += m + 1;
+    }
+    return true;
+}
+
+/* cuDNN's libraries refuse to work with those of another release (CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH). */
+void judge_cudnn_mix(const struct judgement *j)
+{
+    const struct ort_try *try = judge_best_try(j);
+    const struct lib_copy *first = NULL;
+    struct finding *f = NULL;
+    for (size_t i = 0; try && i < try->n_needs; i++) {
+        const struct load_need *n = &try->needs[i];
+        const struct lib_copy *c = kb_soname_family(n->name) == KB_FAMILY_CUDNN ? copy_at(j, n->path, n->name) : NULL;
+        if (!c || !c->version)
+            continue;
+        if (!first) {
+            first = c;
+            continue;
+        }
+        if (same_release(first->version, c->version))
+            continue;
+        if (!f) {
+            f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "libraries of two releases of cuDNN would be taken together");
+            finding_evidence(j->out, f, first->soname, say(j, "%s in %s", first->version, path_dir(&j->out->arena, first->path)),
+                             first->owner);
+            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                       .why = say(j, "take all of cuDNN from one folder: %s first on LD_LIBRARY_PATH, or the "
+                                                     "other copy gone", path_dir(&j->out->arena, first->path)) });
+        }
+        finding_evidence(j->out, f, n->name, say(j, "%s in %s", c->version, path_dir(&j->out->arena, c->path)), c->owner);
+    }
+}
+
 static const struct dist *installed(const struct judgement *j, const char *name, size_t len)
 {
     for (size_t i = 0; j->env && i < j->env->n_dists; i++)
@@ -423,14 +480,8 @@ static const struct dist *owner_of(const struct judgement *j, const char *path)
 {
     if (j->env && j->ort->package && path[0] == '/' && str_starts(path, j->ort->dir))
         return installed(j, j->ort->package, strlen(j->ort->package));
-    const char *real = place_realpath(j->s->place, place_absolute(j->s->place, path));
-    for (size_t i = 0; real && i < j->s->copies.n; i++) {
-        const struct lib_copy *c = &j->s->copies.at[i];
-        const char *its = c->owner ? place_realpath(j->s->place, c->path) : NULL;
-        if (its && str_eq(its, real))
-            return installed(j, c->owner, strcspn(c->owner, " "));
-    }
-    return NULL;
+    const struct lib_copy *c = copy_at(j, path, NULL);
+    return c && c->owner ? installed(j, c->owner, strcspn(c->owner, " ")) : NULL;
 }
 
 static void want_good_file(const struct judgement *j, struct finding *f, const struct load_need *n)

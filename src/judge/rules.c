@@ -27,6 +27,7 @@ static const struct {
     { judge_libraries, true },
     { judge_tensorrt, true },
     { judge_flavours, true },
+    { judge_cudnn_mix, true },
     { judge_driver, true },
     { judge_gpu_visible, true },
     { judge_compute_mode, true },
