@@ -2,6 +2,7 @@
 #ifndef ORTFIT_KB_TABLES_H
 #define ORTFIT_KB_TABLES_H
 
+#include "kb/directory.h"
 #include "kb/kb.h"
 
 /* table of kb/, row type */
@@ -36,6 +37,9 @@
 KB_TABLES(X)
 #undef X
 
+extern const struct kb_table kbt_directory[];
+extern const size_t kbt_directory_n;
+extern const char kbt_text[]; /* every cell of the directory, each ended by NUL */
 extern const char kbt_newest[]; /* date of the newest row, "2026-12-01" */
 
 /* Defines a function that walks a table. */
