@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/vec.h"
 
 #define CONTAINER_MAGIC 0xBA55ED50u
@@ -32,6 +33,7 @@ struct arch_list {
 
 struct fatbin {
     int fd;
+    int error; /* errno of a read that failed: then nothing is known */
     uint64_t size_bytes;
     unsigned headers;        /* read so far */
     uint64_t searched_bytes; /* so far */
@@ -40,11 +42,14 @@ struct fatbin {
     unsigned char *chunk;        /* CHUNK bytes, for searching; allocated at first need */
 };
 
-static bool read_at(const struct fatbin *f, uint64_t at, void *to, size_t n)
+static bool read_at(struct fatbin *f, uint64_t at, void *to, size_t n)
 {
     if (at > f->size_bytes || n > f->size_bytes - at)
         return false;
-    return pread(f->fd, to, n, (off_t)at) == (ssize_t)n;
+    ssize_t r = RETRY(pread(f->fd, to, n, (off_t)at));
+    if (r < 0)
+        f->error = errno;
+    return r == (ssize_t)n;
 }
 
 static uint16_t u16(const unsigned char *p)
@@ -281,10 +286,11 @@ int fatbin_read(int fd, struct arena *a, struct gpu_code *ret, struct err *e)
         !read_sections(&f, &h))
         read_segments(&f, &h);
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
-
-    *ret = f.code;
-    ret->n_arch = f.arch.n;
-    if (f.arch.n) {
+    if (!f.error) {
+        *ret = f.code;
+        ret->n_arch = f.arch.n;
+    }
+    if (!f.error && f.arch.n) {
         qsort(f.arch.at, f.arch.n, sizeof(*f.arch.at), by_kind);
         struct gpu_arch *arch = arena_alloc(a, f.arch.n * sizeof(*arch));
         memcpy(arch, f.arch.at, f.arch.n * sizeof(*arch));
@@ -293,5 +299,5 @@ int fatbin_read(int fd, struct arena *a, struct gpu_code *ret, struct err *e)
     vec_done(&f.arch);
     vec_done(&f.here);
     free(f.chunk);
-    return 0;
+    return f.error ? err_set(e, ERR_READ, "cannot read the file: %s", strerror(f.error)) : 0;
 }

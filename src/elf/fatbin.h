@@ -26,7 +26,8 @@ struct gpu_code {
     bool truncated;      /* a header pointed outside: what was read before is kept */
 };
 
-/* fd: a regular ELF file, read with pread; touches headers only. */
+/* fd: a regular ELF file, read with pread; touches headers only. ERR_READ when a read fails: what was read before it
+ * says nothing then. */
 int fatbin_read(int fd, struct arena *a, struct gpu_code *ret, struct err *e);
 
 #endif

@@ -223,7 +223,7 @@ void judge_driver(const struct judgement *j)
             judge_missing(j);
         return;
     }
-    if (driver_library_unreached(j))
+    if (d->known == KNOWN_FAILED || driver_library_unreached(j)) /* FAILED: judge_unread tells it */
         return;
     bool unread = d->libcuda && d->libcuda->known == KNOWN_FAILED; /* there, and told by judge_unread */
     bool library = d->libcuda_path != NULL || present(d->libcuda) || unread;

@@ -1,11 +1,16 @@
 /* What decides and could not be read: said, and no verdict is `fits` over it. */
 #include "judge/judge.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/str.h"
 
 bool judge_lacks_facts(const struct judgement *j)
 {
+    int error;
+    if (place_damage(j->s->place, &error))
+        return true;
     for (size_t i = 0; i < j->s->unread.n; i++)
         if (!j->s->unread.at[i].env || j->s->unread.at[i].env == j->env)
             return true;
@@ -22,6 +27,10 @@ void judge_unread(const struct judgement *j)
         if (!u->env || u->env == j->env)
             finding_evidence(j->out, f, u->fact->key, u->fact->value, u->fact->source);
     }
+    int error;
+    const char *damaged = place_damage(j->s->place, &error);
+    if (damaged)
+        finding_evidence(j->out, f, "damaged", strerror(error), damaged);
     finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                .why = "run ortfit as a user who may read it; an input/output error is the disk's" });
 }

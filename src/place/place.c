@@ -171,6 +171,48 @@ int place_complete(const struct place *p, struct err *e)
     return err_set(e, ERR_READ, "cannot open '%s': %s", p->short_path, strerror(p->short_errno));
 }
 
+/* Errors that say nothing of what is there. */
+static bool is_damage(int error)
+{
+    static const int damage[] = { EIO, ESTALE, ETIMEDOUT, EREMOTEIO, EUCLEAN, EBADMSG, ENOTCONN, EHOSTDOWN };
+    for (size_t i = 0; i < ARRAY_LEN(damage); i++)
+        if (error == damage[i])
+            return true;
+    return false;
+}
+
+static int damage_of(const struct entry *e)
+{
+    const int errors[] = { e->stat ? e->stat->error : 0, e->lstat ? e->lstat->error : 0, e->link ? e->link->error : 0,
+                           e->real ? e->real->error : 0, e->list ? e->list->error : 0,   e->elf ? e->elf->error : 0,
+                           e->gpu ? e->gpu->error : 0,   e->sha ? e->sha->digest.error : 0 };
+    for (size_t i = 0; i < ARRAY_LEN(errors); i++)
+        if (is_damage(errors[i]))
+            return errors[i];
+    for (size_t i = 0; i < TEXT_PARTS; i++)
+        if (e->text[i] && is_damage(e->text[i]->error))
+            return e->text[i]->error;
+    /* What was opened before or after was there all the time. */
+    bool there = (e->stat && e->stat->known == KNOWN_PRESENT) || (e->elf && e->elf->known == KNOWN_PRESENT);
+    if (there && e->real && e->real->known == KNOWN_FAILED)
+        return e->real->error;
+    if (there && e->stat && e->stat->known == KNOWN_FAILED)
+        return e->stat->error;
+    return 0;
+}
+
+const char *place_damage(const struct place *p, int *ret_error)
+{
+    const struct entry *first = NULL;
+    for (const struct entry *e = p->entries; e; e = e->hh.next)
+        if (damage_of(e) && (!first || strcmp(e->path, first->path) < 0))
+            first = e;
+    if (!first)
+        return NULL;
+    *ret_error = damage_of(first);
+    return first->path;
+}
+
 /* The errno with which every following access to the path itself fails, or 0. */
 static int absent_itself(const struct entry *e)
 {

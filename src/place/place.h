@@ -138,6 +138,10 @@ const char *place_noted(struct place *p, const char *name);
  * place holds more than is kept of one; answers since then are no facts, and what follows from them is none. */
 int place_complete(const struct place *p, struct err *e);
 
+/* The first path, by name, of which something could not be read because disk or network failed (not for want of
+ * permission); NULL: none so far. */
+const char *place_damage(const struct place *p, int *ret_error);
+
 /* Shorthands: anything but PRESENT is false. */
 bool place_exists(struct place *p, const char *path);
 bool place_is_dir(struct place *p, const char *path);

@@ -414,7 +414,9 @@ static void version_by_header(struct snapshot *s)
             continue;
         for (size_t k = 0; k < s->components.n; k++) {
             const struct component *c = &s->components.at[k];
-            const char *include = strstr(c->path ? c->path : "", "/include/");
+            if (!c->path)
+                continue;
+            const char *include = strstr(c->path, "/include/");
             if (!str_eq(c->how, "header") || !str_eq(c->kind, "cudnn") || !include ||
                 strncmp(copy->path, c->path, (size_t)(include - c->path)) != 0)
                 continue;

@@ -240,10 +240,9 @@ static bool present(const struct fact *f)
     return f && f->known == KNOWN_PRESENT;
 }
 
-/* What cannot be read is there. */
-static bool seen(const struct fact *f)
+static bool failed(const struct fact *f)
 {
-    return present(f) || (f && f->known == KNOWN_FAILED);
+    return f && f->known == KNOWN_FAILED;
 }
 
 void probe_driver(struct snapshot *s, const struct probe_request *want)
@@ -271,11 +270,12 @@ void probe_driver(struct snapshot *s, const struct probe_request *want)
         d->version = d->nvml->value;
     else
         d->version = d->library_version;
-    bool any = seen(d->kernel_module) || present(d->nvml) || present(d->libnvidia_ml) ||
+    bool any = present(d->kernel_module) || present(d->nvml) || present(d->libnvidia_ml) ||
                d->device_nodes || d->libcuda_elsewhere ||
-               (seen(d->libcuda) && !d->stub_path && !d->compat_dir);
+               (present(d->libcuda) && !d->stub_path && !d->compat_dir);
     bool looked = d->kernel_module->known != KNOWN_NOT_LOOKED;
-    d->known = any ? KNOWN_PRESENT : looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED;
+    bool unread = failed(d->kernel_module) || failed(d->libcuda) || failed(d->libnvidia_ml);
+    d->known = any ? KNOWN_PRESENT : unread ? KNOWN_FAILED : looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED;
     fact_add(s, d->known, "driver", d->version,
-             d->version ? "see driver.*" : "no sign of a driver");
+             d->version ? "see driver.*" : d->known == KNOWN_FAILED ? "its files cannot be read" : "no sign of a driver");
 }

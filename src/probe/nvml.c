@@ -3,6 +3,7 @@
  * of tab-separated words, which the parent reads back. */
 #include "probe/nvml.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -191,6 +192,7 @@ static void nvml_child(int fd)
         dprintf(fd, "error\tdlsym\t0\tlibnvidia-ml.so.1 has no %s\n", lacking);
         return;
     }
+    assert(nvml.init); /* bound, since nothing is lacking */
     int result = nvml.init();
     if (result != NVML_OK) {
         say_failure(fd, &nvml, "nvmlInit", result);

@@ -61,7 +61,7 @@ struct gpu {
 };
 
 struct driver {
-    enum known known;            /* is there any sign of a driver */
+    enum known known;            /* is there any sign of a driver; FAILED: what would tell cannot be read */
     const struct fact *kernel_module; /* version of the loaded kernel module */
     const struct fact *libcuda;       /* libcuda.so.1 that default search would give: version from the real file's name */
     const struct fact *libnvidia_ml;
