@@ -88,3 +88,28 @@ bool str_ends(const char *s, const char *suffix)
     size_t n = strlen(s), m = strlen(suffix);
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
+
+unsigned str_distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    unsigned row[32], diagonal, above;
+    if (n >= sizeof(row) / sizeof(row[0]) || m >= sizeof(row) / sizeof(row[0]))
+        return 9;
+    for (size_t k = 0; k <= m; k++)
+        row[k] = (unsigned)k;
+    for (size_t i = 1; i <= n; i++) {
+        diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t k = 1; k <= m; k++) {
+            above = row[k];
+            unsigned best = diagonal + (a[i - 1] != b[k - 1]);
+            if (row[k - 1] + 1 < best)
+                best = row[k - 1] + 1;
+            if (above + 1 < best)
+                best = above + 1;
+            row[k] = best;
+            diagonal = above;
+        }
+    }
+    return row[m];
+}

@@ -22,6 +22,8 @@ void str_done(struct str *s);
 /* Plain helpers on C strings. */
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
+/* Letters that differ between two short words, at most 31 long, else 9: enough to tell a slip from another word. */
+unsigned str_distance(const char *a, const char *b);
 static inline bool str_eq(const char *a, const char *b)
 {
     return __builtin_strcmp(a, b) == 0;

@@ -68,32 +68,6 @@ static bool takes(const struct option_row *row, const char *verb)
     return false;
 }
 
-/* Letters that differ between two short words, at most 9: enough to tell a slip from another word. */
-static unsigned distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    unsigned row[32], diagonal, above;
-    if (n >= ARRAY_LEN(row) || m >= ARRAY_LEN(row))
-        return 9;
-    for (size_t k = 0; k <= m; k++)
-        row[k] = (unsigned)k;
-    for (size_t i = 1; i <= n; i++) {
-        diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t k = 1; k <= m; k++) {
-            above = row[k];
-            unsigned best = diagonal + (a[i - 1] != b[k - 1]);
-            if (row[k - 1] + 1 < best)
-                best = row[k - 1] + 1;
-            if (above + 1 < best)
-                best = above + 1;
-            row[k] = best;
-            diagonal = above;
-        }
-    }
-    return row[m];
-}
-
 static const struct verb verbs[] = {
     { "check", cmd_check, 0, 1 },
     { "show", cmd_show, 0, 1 },
@@ -114,7 +88,7 @@ const char *verb_nearest(const char *name)
     const char *best = NULL;
     unsigned least = 3;
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-        unsigned d = distance(name, verbs[i].name);
+        unsigned d = str_distance(name, verbs[i].name);
         if (d < least) {
             least = d;
             best = verbs[i].name;
@@ -130,7 +104,7 @@ static int unknown(const struct app *app, const char *given, struct err *e)
     const char *best = NULL;
     unsigned least = 4;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        unsigned d = distance(name, rows[i].name);
+        unsigned d = str_distance(name, rows[i].name);
         if (str_eq(name, rows[i].name) && !takes(&rows[i], app->verb))
             return err_set(e, ERR_USAGE, "'%s' does not take option '--%s'; see: ortfit %s --help", app->verb, name, app->verb);
         if (takes(&rows[i], app->verb) && d < least) {
