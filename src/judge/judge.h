@@ -58,6 +58,8 @@ bool judge_lacks_facts(const struct judgement *j);
 /* The release to advise when another one is needed: newest that fits Python, glibc, GPU, driver and cuda_major
  * (0: what torch or the driver allow). keep: the version to keep when it fits. NULL: none fits. */
 const struct kb_ort *judge_choose_ort(const struct judgement *j, int cuda_major, const char *keep);
+/* Where no ONNX Runtime is: why no release would fit the first environment either, if so. */
+void judge_no_wheel(const struct judgement *j);
 /* What an installed package of ONNX Runtime is; conda has one name for CPU and CUDA builds. NULL: KB_DIST_UNKNOWN. */
 enum kb_dist_kind judge_kind(const struct judgement *j, const char *package);
 /* Do conda's own packages serve this environment? */

@@ -271,3 +271,49 @@ void judge_exec_stack(const struct judgement *j)
         finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
                                    .why = say(j, "clear the mark: patchelf --clear-execstack %s", j->ort->pybind) });
 }
+
+static const char *tags_text(const struct judgement *j, const char *const *tags)
+{
+    struct str text = { 0 };
+    for (size_t i = 0; tags[i]; i++)
+        str_addf(&text, "%s%s", i ? " " : "", tags[i]);
+    const char *kept = arena_strdup(&j->out->arena, str_get(&text));
+    str_done(&text);
+    return kept;
+}
+
+void judge_no_wheel(const struct judgement *j)
+{
+    struct judgement with = *j, without = *j;
+    with.env = j->env ? j->env : j->s->envs.n ? j->s->envs.at[0] : NULL;
+    without.env = NULL;
+    if (!with.env || judge_choose_ort(&with, 0, NULL))
+        return;
+    const struct place_machine *m = place_machine(j->s->place);
+    const struct kb_ort *other = judge_choose_ort(&without, 0, NULL);
+    if (other) {
+        struct finding *f = finding_add(j->out, "no-wheel-for-python", SEVERITY_WARNING,
+                                        say(j, "no release of onnxruntime-gpu that fits here has a wheel for Python %d.%d",
+                                            with.env->major, with.env->minor));
+        finding_evidence(j->out, f, "Python", say(j, "%d.%d", with.env->major, with.env->minor), with.env->python);
+        finding_evidence(j->out, f, say(j, "wheels of %s", other->version),
+                         tags_text(j, m->arch && str_eq(m->arch, "aarch64") ? other->py_aarch64 : other->py_linux),
+                         other->prov.source->text);
+        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                                   .why = say(j, "make an environment with a Python that onnxruntime-gpu %s has a wheel for",
+                                              other->version) });
+        return;
+    }
+    struct finding *f = finding_add(j->out, "no-wheel-for-platform", SEVERITY_WARNING,
+                                    j->s->musl ? "the wheels of onnxruntime-gpu are built for glibc; this system has musl"
+                                               : "no release of onnxruntime-gpu is known to fit this machine");
+    finding_evidence(j->out, f, "machine", m->arch, "uname");
+    finding_evidence(j->out, f, "C library", j->s->musl ? "musl" : j->s->glibc ? say(j, "glibc %s", j->s->glibc) : "unknown", NULL);
+    if (j->cc)
+        finding_evidence(j->out, f, "GPU", say(j, "compute capability %d.%d", j->cc / 10, j->cc % 10), NULL);
+    if (j->s->driver.version)
+        finding_evidence(j->out, f, "driver", j->s->driver.version, NULL);
+    finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
+                               .why = j->s->musl ? "use an image with glibc (Debian, Ubuntu, a CUDA image)"
+                                                 : "build ONNX Runtime from source, or use a machine that a release serves" });
+}

@@ -130,20 +130,29 @@ int judge_driver_cuda_major(const struct snapshot *s)
     return 0;
 }
 
+static bool on_arm(const struct judgement *j)
+{
+    const struct place_machine *m = place_machine(j->s->place);
+    return m->arch && str_eq(m->arch, "aarch64");
+}
+
 static bool release_fits(const struct judgement *j, const struct kb_ort *row, const char *py_tag, int cuda_major)
 {
+    bool arm = on_arm(j);
+    const char *glibc = arm ? row->glibc_tag_aarch64 : row->glibc_tag;
+    const char *const *tags = arm ? row->py_aarch64 : row->py_linux;
     if (cuda_major && row->cuda_major != cuda_major)
         return false;
-    if (j->s->glibc && glibc_minor(row->glibc_tag) > glibc_minor(j->s->glibc))
+    if (j->s->musl || !tags[0] || (j->s->glibc && glibc && glibc_minor(glibc) > glibc_minor(j->s->glibc)))
         return false;
     bool python = py_tag == NULL;
-    for (const char *const *t = row->py_linux; !python && *t; t++)
-        python = str_eq(*t, py_tag);
+    for (; !python && *tags; tags++)
+        python = str_eq(*tags, py_tag);
     if (!python)
         return false;
     if (j->cc == 0)
         return true;
-    enum kb_cover cover = kb_gpu_code_cover(kb_ort_gpu_code(row->version, KB_LINUX_X86_64), j->cc);
+    enum kb_cover cover = kb_gpu_code_cover(kb_ort_gpu_code(row->version, arm ? KB_LINUX_AARCH64 : KB_LINUX_X86_64), j->cc);
     return cover == KB_COVER_CUBIN || cover == KB_COVER_PTX || cover == KB_COVER_UNKNOWN;
 }
 
@@ -307,6 +316,8 @@ void judge_run(const struct snapshot *s, const struct target *t, const struct or
                                  .cc = least_cc(s), .out = &ret->findings };
     if (!t->ort) {
         judge_unread(&ret->j);
+        if (t->kind == TARGET_ENV)
+            judge_no_wheel(&ret->j);
         return;
     }
     enum kb_dist_kind kind = judge_kind(&ret->j, t->ort->package);

@@ -266,6 +266,8 @@ static void nothing_found(struct text_out *t)
         text_bold(t, plan_shell_line(&t->a, install));
         fprintf(t->out, "\n    %s\n", install->why);
     }
+    for (size_t i = 0; i < t->r->judged->findings.n; i++)
+        finding(t, t->r->judged->findings.at[i]);
     fputs("name one with --python ENV, --library FILE, or a program\n", t->out);
 }
 
