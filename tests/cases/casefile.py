@@ -12,6 +12,7 @@
     exit: 1                          any: 0 or 1
     nvml: LINES                      the run is made on a snapshot in which the driver's library has said this
                                      (\\t and \\n between words and lines, as src/probe/nvml.c writes them)
+    edit: place.machine.arch = aarch64   the run is made on a snapshot in which this was changed
     save: examples/NAME.json         `run --update` writes a snapshot of the machine there, asked as this run asks
     screen: NAME.txt                 standard output as text is exactly that file (`run --update` rewrites it)
     expect:                          lines about the JSON document or the streams, indented
@@ -34,7 +35,7 @@ import re
 import shlex
 
 LISTS = ("machine", "expect")
-RUN_KEYS = {"exit", "expect", "env", "stdout-to", "stdin", "screen", "save", "replay", "nvml", "limit", "safe", "user"}
+RUN_KEYS = {"exit", "expect", "env", "stdout-to", "stdin", "screen", "save", "replay", "nvml", "edit", "limit", "safe", "user"}
 
 
 def raw(word):
@@ -52,7 +53,7 @@ class Run:
         self.env = {}
         self.expect = []
         self.exit = 0
-        self.nvml = self.save = self.screen = self.stdin = self.stdout_to = self.user = None
+        self.edit = self.nvml = self.save = self.screen = self.stdin = self.stdout_to = self.user = None
         self.replay = self.safe = None
         self.limit = 10
 
