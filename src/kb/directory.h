@@ -13,6 +13,8 @@
 enum kb_cell_kind {
     KB_CELL_TEXT,
     KB_CELL_LIST,   /* words separated by single blanks */
+    KB_CELL_SMS,    /* the same, of sm numbers: 80 86 90a */
+    KB_CELL_CC,     /* a compute capability: 8.9 */
     KB_CELL_NUMBER, /* decimal digits */
     KB_CELL_KNOWN,  /* yes or no */
 };

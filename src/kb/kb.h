@@ -464,6 +464,60 @@ const struct kb_cudnn *kb_cudnn_find(const char *version, int cuda_major);
  * against it. */
 const struct kb_cudnn *kb_cudnn_dropped(int cc, const char *version, int cuda_major);
 
+/* --- what matching adds --- */
+
+/* The newest opset and IR version that a minor line of ONNX Runtime accepts. */
+struct kb_opset {
+    const char *line; /* "1.23" */
+    const char *onnx; /* the onnx release in it; NULL unknown */
+    int opset;        /* of ai.onnx */
+    int opset_ml;     /* of ai.onnx.ml */
+    int ir;
+    struct kb_prov prov;
+};
+/* The line of this release; NULL: not known. */
+const struct kb_opset *kb_opset_find(const char *ort_version);
+const struct kb_opset *kb_opset_at(size_t i);
+
+/* One build of PyTorch: of the public index ("2.4.1"), or of PyTorch's own index with a local label
+ * ("2.4.1+cu118"). Builds of the public index come first, both ascend. */
+struct kb_torch_build {
+    const char *torch;
+    enum kb_platform platform;
+    const char *const *py;       /* list */
+    const char *glibc_tag;       /* NULL: not Linux */
+    int cuda, cuda_major;        /* 0: carries no CUDA */
+    int cudnn_major;             /* 0: linked in, or no CUDA */
+    const char *cudnn;           /* NULL: not known */
+    const struct kb_sm *cubins;  /* list; empty with CUDA: not known */
+    struct kb_prov prov;
+};
+const struct kb_torch_build *kb_torch_build_at(size_t i);
+
+/* A release of numpy and the Pythons that it has wheels for. */
+struct kb_numpy_release {
+    const char *version;
+    const char *const *py_linux;
+    const char *const *py_win;
+    const char *const *py_aarch64;
+    struct kb_prov prov;
+};
+const struct kb_numpy_release *kb_numpy_release_at(size_t i);
+
+/* GPU code of the builds on a feed, as its build scripts name it; no row: not known. */
+struct kb_feed_gpu_code {
+    const char *name; /* of the feed */
+    const char *ort;  /* PEP 440 specifier */
+    enum kb_platform platform;
+    const struct kb_sm *cubins;
+    const struct kb_sm *ptx;
+    int ptx_cuda;
+    struct kb_prov prov;
+};
+const struct kb_feed_gpu_code *kb_feed_gpu_code_find(const char *feed, const char *ort_version,
+                                                     enum kb_platform platform);
+const struct kb_feed_gpu_code *kb_feed_gpu_code_at(size_t i);
+
 /* --- rules --- */
 
 /* A sentence that findings may quote, with its source: "exec-stack", "cudnn-major", "same-soname",

@@ -29,6 +29,10 @@
     X(gpus, kb_gpu)                     \
     X(chips, kb_chip)                   \
     X(cudnn, kb_cudnn)                  \
+    X(ort_opset, kb_opset)              \
+    X(torch_builds, kb_torch_build)     \
+    X(numpy_releases, kb_numpy_release) \
+    X(feed_gpu_code, kb_feed_gpu_code)  \
     X(rules, kb_rule)
 
 #define X(table, type)                    \
