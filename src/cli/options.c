@@ -22,6 +22,7 @@ struct option_row {
 #define SLOT(field) offsetof(struct options, field)
 #define EVERY "check show snapshot loads"
 #define LOOKING "check show snapshot"
+#define ANY EVERY " kb" /* also those that look at no place */
 
 static const struct option_row rows[] = {
     { "root", 0, OPTION_TEXT, SLOT(root), "DIR", EVERY },
@@ -37,15 +38,15 @@ static const struct option_row rows[] = {
     { "preload-global", 0, OPTION_NAMED, SLOT(preload), "LIB", "loads" },
     { "caller", 0, OPTION_TEXT, SLOT(caller), "LIB", "loads" },
     { "cwd", 0, OPTION_TEXT, SLOT(cwd), "DIR", EVERY },
-    { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", EVERY },
+    { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", ANY },
     { "redact", 0, OPTION_FLAG, SLOT(redact), NULL, "snapshot" },
-    { "format", 0, OPTION_TEXT, SLOT(format), "FORMAT", EVERY },
-    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads" },
-    { "quiet", 'q', OPTION_FLAG, SLOT(quiet), NULL, EVERY },
-    { "offline", 0, OPTION_FLAG, SLOT(offline), NULL, EVERY },
-    { "no-color", 0, OPTION_FLAG, SLOT(no_color), NULL, EVERY },
-    { "help", 'h', OPTION_FLAG, SLOT(help), NULL, EVERY },
-    { "version", 0, OPTION_FLAG, SLOT(version), NULL, EVERY },
+    { "format", 0, OPTION_TEXT, SLOT(format), "FORMAT", ANY },
+    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads kb" },
+    { "quiet", 'q', OPTION_FLAG, SLOT(quiet), NULL, ANY },
+    { "offline", 0, OPTION_FLAG, SLOT(offline), NULL, ANY },
+    { "no-color", 0, OPTION_FLAG, SLOT(no_color), NULL, ANY },
+    { "help", 'h', OPTION_FLAG, SLOT(help), NULL, ANY },
+    { "version", 0, OPTION_FLAG, SLOT(version), NULL, ANY },
 };
 
 bool options_at(unsigned i, const char **ret_name, char *ret_letter, const char **ret_arg, const char **ret_verbs)
@@ -68,11 +69,29 @@ static bool takes(const struct option_row *row, const char *verb)
     return false;
 }
 
+/* How far a word given lies from one that we know: of two that are as near, people mean the one that begins alike;
+ * a beginning is nearest. */
+static unsigned farness(const char *given, const char *known)
+{
+    if (strlen(given) >= 3 && str_starts(known, given))
+        return 1;
+    unsigned d = str_distance(given, known);
+    return 2 * d - (d > 0 && given[0] == known[0]);
+}
+
+/* As far as this is no slip of the finger; a letter is near to nothing. */
+static unsigned far_from(const char *given)
+{
+    size_t n = strlen(given);
+    return n < 2 ? 0 : n < 4 ? 3 : n < 7 ? 5 : 7;
+}
+
 static const struct verb verbs[] = {
     { "check", cmd_check, 0, 1 },
     { "show", cmd_show, 0, 1 },
     { "snapshot", cmd_snapshot, 0, 1 },
     { "loads", cmd_loads, 1, 1 },
+    { "kb", cmd_kb, 0, 4 },
 };
 
 const struct verb *verb_find(const char *name)
@@ -86,15 +105,15 @@ const struct verb *verb_find(const char *name)
 const char *verb_nearest(const char *name)
 {
     const char *best = NULL;
-    unsigned least = 3;
+    unsigned least = far_from(name);
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-        unsigned d = str_distance(name, verbs[i].name);
+        unsigned d = farness(name, verbs[i].name);
         if (d < least) {
             least = d;
             best = verbs[i].name;
         }
     }
-    return best;
+    return farness(name, "help") < least ? "help" : best;
 }
 
 static int unknown(const struct app *app, const char *given, struct err *e)
@@ -102,9 +121,9 @@ static int unknown(const struct app *app, const char *given, struct err *e)
     char name[32];
     (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(given + strspn(given, "-"), "="), given + strspn(given, "-"));
     const char *best = NULL;
-    unsigned least = 4;
+    unsigned least = far_from(name);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        unsigned d = str_distance(name, rows[i].name);
+        unsigned d = farness(name, rows[i].name);
         if (str_eq(name, rows[i].name) && !takes(&rows[i], app->verb))
             return err_set(e, ERR_USAGE, "'%s' does not take option '--%s'; see: ortfit %s --help", app->verb, name, app->verb);
         if (takes(&rows[i], app->verb) && d < least) {

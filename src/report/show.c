@@ -32,6 +32,9 @@ static void machine_rows(const struct snapshot *s, struct arena *a, struct show_
     add_fact(rows, "CUDA of the driver", d->cuda_version);
     if (rows->n == 0)
         add(rows, "driver", NULL, d->known == KNOWN_ABSENT ? "none found" : "not looked at");
+    if (s->gpus.n == 0)
+        add(rows, "GPU", NULL, s->gpus_known == KNOWN_ABSENT ? "none found" :
+                               s->gpus_known == KNOWN_FAILED ? "cannot be read" : "not looked at");
     for (size_t i = 0; i < s->gpus.n; i++) {
         const struct gpu *g = &s->gpus.at[i];
         add(rows, arena_printf(a, "GPU %s", g->pci ? g->pci : ""),
