@@ -130,8 +130,8 @@ static void write_string(struct json *j, const char *text, size_t n)
             fputs("\xef\xbf\xbd", j->out);
             i++;
         } else if (len > 1) {
-            fwrite(s + i, 1, len, j->out);
-            i += len;
+            for (; len > 0; len--)
+                fputc(s[i++], j->out);
         } else {
             unsigned char c = s[i++];
             if (c == '"' || c == '\\')

@@ -1,6 +1,7 @@
 /* Libraries that the provider wants: missing, of another major, out of the loader's reach, mixed or damaged. */
 #include "judge/judge.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -262,6 +263,7 @@ static const char *replaced_by(const struct judgement *j)
 
 static void report_lack(const struct judgement *j, enum lack kind, const struct lacking *l)
 {
+    assert(l->at);
     bool cudnn = kind == LACK_OTHER_CUDNN || kind == LACK_NO_CUDNN;
     char title[160];
 #pragma GCC diagnostic push
@@ -280,17 +282,29 @@ static void report_lack(const struct judgement *j, enum lack kind, const struct 
         want_installed(j, f, l->at, l->n);
 }
 
+static void lacking_add(struct lacking *to, const struct load_need *n)
+{
+    vec_push(to, n);
+}
+
+static void move_all(struct lacking *from, struct lacking *to)
+{
+    assert(from->at || from->n == 0);
+    for (size_t i = 0; i < from->n; i++)
+        lacking_add(to, from->at[i]);
+    vec_done(from);
+}
+
 void judge_libraries(const struct judgement *j)
 {
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     struct lacking lacks[LACKS] = { 0 };
     for (size_t i = 0; i < try->n_needs; i++)
         if (try->needs[i].status == LOAD_MISSING && is_library_of_cuda(j, &try->needs[i]))
-            vec_push(&lacks[classify(j, &try->needs[i])], &try->needs[i]);
+            lacking_add(&lacks[classify(j, &try->needs[i])], &try->needs[i]);
     /* One command brings both, so one finding speaks of both. */
     if (lacks[LACK_NOWHERE].n)
-        for (; lacks[LACK_NO_CUDNN].n; lacks[LACK_NO_CUDNN].n--)
-            vec_push(&lacks[LACK_NOWHERE], lacks[LACK_NO_CUDNN].at[lacks[LACK_NO_CUDNN].n - 1]);
+        move_all(&lacks[LACK_NO_CUDNN], &lacks[LACK_NOWHERE]);
     for (int kind = 0; kind < LACKS; kind++) {
         if (lacks[kind].n)
             report_lack(j, (enum lack)kind, &lacks[kind]);

@@ -1,5 +1,6 @@
 /* musl's loader (1.1.20 and later): one list of search folders for all, names known only by the file they were found
  * under, symbols looked up without versions, libc and ld.so one object. */
+#include <assert.h>
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>
@@ -358,6 +359,7 @@ static bool is_unsupported(uint32_t type)
 static bool on_want(void *ctx, const struct elf_want *w)
 {
     struct musl_relocation *r = ctx;
+    assert(r->o);
     if (w->kind == ELF_WANT_CRASH) {
         load_abort(r->proc, "relocation of '%s' outside of what is mapped", r->o->name);
         return false;
@@ -370,7 +372,7 @@ static bool on_want(void *ctx, const struct elf_want *w)
     struct object *from = w->symbol ? find_symbol(r, w->symbol, &unknown) : r->o;
     if (!from && unknown)
         r->proc->unknown = true;
-    else if (!from && !w->symbol->weak && !(r->lazy && is_postponable(w->type))) {
+    else if (!from && w->symbol && !w->symbol->weak && !(r->lazy && is_postponable(w->type))) {
         load_fail(r->proc, 0, NULL, "Error relocating %s: %s: symbol not found", r->o->name, w->symbol->name);
         return false;
     }

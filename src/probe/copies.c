@@ -14,6 +14,7 @@
 
 #define SHELVES_MAX 512
 #define COPIES_MAX 4096
+#define OWNERS_MAX 1024
 #define SMALL_DIR_BYTES 8192 /* a folder of this size holds some hundred names at most */
 #define NAME_ROOM 128
 
@@ -54,29 +55,50 @@ static bool split_wheel_dir(struct snapshot *s, const char *dir, const char **re
     return true;
 }
 
+struct dist_list {
+    VEC(const struct dist *);
+};
+
+/* Few of an environment's distributions can own a shelf; a hostile one may have very many that could. */
+static void find_owners(const struct pyenv *env, struct dist_list *ret)
+{
+    for (size_t i = 0; i < env->n_dists && ret->n < OWNERS_MAX; i++)
+        if (str_starts(env->dists[i]->name, "nvidia-") || str_starts(env->dists[i]->name, "tensorrt"))
+            vec_push(ret, env->dists[i]);
+}
+
+static void add_wheel(struct snapshot *s, struct shelves *to, const struct dist_list *owners, struct shelf shelf)
+{
+    shelf.kind = SHELF_WHEEL;
+    shelf_owners(s, &shelf, owners->at, owners->n);
+    shelf_add(s, to, shelf);
+}
+
 static void add_wheels(struct snapshot *s, struct shelves *to, const struct pyenv *env)
 {
-    for (size_t i = 0; i < env->n_nvidia_dirs; i++) {
-        struct shelf shelf = { .kind = SHELF_WHEEL, .dir = env->nvidia_dirs[i], .env = env };
-        if (!split_wheel_dir(s, shelf.dir, &shelf.site, &shelf.folder))
-            continue;
-        shelf_owners(s, &shelf, env->dists, env->n_dists);
-        shelf_add(s, to, shelf);
-    }
     static const char *const folders[] = { "tensorrt_libs", "tensorrt" };
-    for (size_t i = 0; i < env->n_dists; i++) {
-        if (!str_starts(env->dists[i]->name, "tensorrt"))
-            continue;
-        for (size_t k = 0; k < ARRAY_LEN(folders); k++) {
-            struct shelf shelf = { .kind = SHELF_WHEEL,
-                                   .env = env,
-                                   .site = env->dists[i]->site,
-                                   .folder = folders[k] };
-            shelf.dir = path_join(&s->arena, shelf.site, shelf.folder);
-            shelf_owners(s, &shelf, env->dists, env->n_dists);
-            shelf_add(s, to, shelf);
-        }
+    struct dist_list owners = { 0 };
+    struct names sites = { 0 }; /* where TensorRT was looked for */
+    find_owners(env, &owners);
+    for (size_t i = 0; i < env->n_nvidia_dirs; i++) {
+        struct shelf shelf = { .dir = env->nvidia_dirs[i], .env = env };
+        if (split_wheel_dir(s, shelf.dir, &shelf.site, &shelf.folder))
+            add_wheel(s, to, &owners, shelf);
     }
+    for (size_t i = 0; i < owners.n; i++) {
+        const char *site = owners.at[i]->site;
+        if (!str_starts(owners.at[i]->name, "tensorrt") || names_has(&sites, site))
+            continue;
+        vec_push(&sites, site);
+        for (size_t k = 0; k < ARRAY_LEN(folders); k++)
+            add_wheel(s, to, &owners,
+                      (struct shelf){ .env = env,
+                                      .site = site,
+                                      .folder = folders[k],
+                                      .dir = path_join(&s->arena, site, folders[k]) });
+    }
+    vec_done(&owners);
+    vec_done(&sites);
 }
 
 static void add_torch(struct snapshot *s, struct shelves *to, const struct pyenv *env)
@@ -178,19 +200,15 @@ static const struct dist *dist_of_name(struct snapshot *s, const char *site, con
 /* LD_LIBRARY_PATH often names the wheels of an environment that is not the one in use. */
 static void add_foreign_wheel(struct snapshot *s, struct shelves *to, struct shelf shelf)
 {
-    struct {
-        VEC(const struct dist *);
-    } all = { 0 };
+    struct dist_list all = { 0 };
     const struct listing *list = place_list(s->place, shelf.site);
-    for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n; i++) {
+    for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n && all.n < OWNERS_MAX; i++) {
         const struct dist *d = dist_of_name(s, shelf.site, list->at[i].name);
         if (d)
             vec_push(&all, d);
     }
-    shelf.kind = SHELF_WHEEL;
-    shelf_owners(s, &shelf, all.at, all.n);
+    add_wheel(s, to, &all, shelf);
     vec_done(&all);
-    shelf_add(s, to, shelf);
 }
 
 static bool have_dir(struct snapshot *s, const struct shelves *in, const char *dir)
