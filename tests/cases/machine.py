@@ -475,7 +475,10 @@ class Machine:
             raise CannotMake("no device nodes can be made here (%s)" % e.strerror) from e
 
     def do_mode(self, path, octal):
-        os.chmod(self.real(path), int(octal, 8))
+        mode = int(octal, 8)
+        if os.getuid() != 0:  # then we are nobody ourselves, and it is the owner's bits that count
+            mode = mode & 0o077 | (mode & 7) << 6
+        os.chmod(self.real(path), mode)
 
     def do_remove(self, path):
         at = self.real(path)
