@@ -3,6 +3,7 @@
 #ifndef ORTFIT_BASE_VEC_H
 #define ORTFIT_BASE_VEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -31,5 +32,13 @@
 struct names {
     VEC(const char *);
 };
+
+static inline bool names_has(const struct names *names, const char *text)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (__builtin_strcmp(names->at[i], text) == 0)
+            return true;
+    return false;
+}
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "place/internal.h"
 
-enum { KIB = 1024, MIB = 1024 * 1024 };
+enum { KIB = 1024, MIB = 1024 * 1024, KEPT_MAX = 4 * MIB };
 
 /* A filter sees one line at a time, its newline included unless it is the last; false: enough. */
 struct filter {
@@ -117,12 +117,14 @@ static const struct part {
 struct line_context {
     const struct part *part;
     struct filter filter;
+    bool full; /* no real file has so much of what is wanted, and readers go through it again and again */
 };
 
 static bool take_line(void *ctx, const char *line, size_t n)
 {
     struct line_context *c = ctx;
-    return c->part->line(&c->filter, line, n);
+    c->full = c->filter.out.len > KEPT_MAX;
+    return !c->full && c->part->line(&c->filter, line, n);
 }
 
 void place_read_text(struct place *p, int fd, uint64_t size_bytes, enum text_part part, struct text *ret)
@@ -143,7 +145,7 @@ void place_read_text(struct place *p, int fd, uint64_t size_bytes, enum text_par
         memcpy(at, str_get(out), out->len + 1);
         ret->at = at;
         ret->len = out->len;
-        ret->cut = cut;
+        ret->cut = cut || c.full;
     }
     str_done(&c.filter.out);
     str_done(&c.filter.paragraph);

@@ -12,6 +12,8 @@
 #include "version/pep508.h"
 
 #define NAME_ROOM 128
+/* Of all environments together: links can show one folder of a hundred thousand names in each of them. */
+#define DISTS_MAX 400000u
 
 struct found {
     struct dist dist;
@@ -21,6 +23,7 @@ struct found {
 struct dists {
     struct snapshot *s;
     const struct pyenv *env;
+    size_t most; /* distributions that may still be kept */
     struct {
         VEC(struct found *);
     } all;
@@ -91,7 +94,7 @@ static struct found *add(struct dists *b, const char *name, size_t name_len, con
 {
     struct arena *a = &b->s->arena;
     char buf[NAME_ROOM];
-    if (name_len == 0 || name_len >= sizeof buf)
+    if (name_len == 0 || name_len >= sizeof buf || b->all.n >= b->most)
         return NULL;
     struct found *f = arena_new(a, struct found);
     f->dist.name = arena_strdup(a, name_normalise_n(name, name_len, buf, sizeof buf));
@@ -194,7 +197,7 @@ static void read_site(struct dists *b, const char *site, size_t order)
         fact_unread(b->s, b->env, "python.site", site, l->error);
     if (l->cut)
         fact_add(b->s, KNOWN_FAILED, "python.site", "too many files: not all were looked at", site);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n && b->all.n < b->most; i++) {
         const char *name = l->at[i].name;
         size_t len = strlen(name);
         if (len < 10 || (name[len - 1] != 'o' && name[len - 1] != 'k'))
@@ -212,6 +215,39 @@ static void read_site(struct dists *b, const char *site, size_t order)
     }
 }
 
+/* By name; then the folder's place on sys.path; in one folder the newest first. */
+static int compare(const void *x, const void *y)
+{
+    const struct found *a = *(struct found *const *)x, *b = *(struct found *const *)y;
+    int r = strcmp(a->dist.name, b->dist.name);
+    if (r == 0 && a->order != b->order)
+        r = a->order < b->order ? -1 : 1;
+    if (r == 0 && a->dist.version && b->dist.version)
+        r = pep440_compare_text(b->dist.version, a->dist.version);
+    return r ? r : strcmp(a->dist.path, b->dist.path);
+}
+
+/* Pip's record of what conda installed has the same name and version: those of one name lie side by side. */
+static void note_conda_build(struct dists *b, size_t n_pip, const struct dist *conda)
+{
+    size_t low = 0, high = n_pip;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (strcmp(b->all.at[mid]->dist.name, conda->name) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < n_pip && str_eq(b->all.at[low]->dist.name, conda->name); low++) {
+        struct dist *d = &b->all.at[low]->dist;
+        if (!d->version || !str_eq(d->version, conda->version))
+            continue;
+        d->build = conda->build;
+        if (!d->installer)
+            d->installer = "conda";
+    }
+}
+
 /* conda-meta/NAME-VERSION-BUILD.json: the file name says it all. */
 static void read_conda(struct dists *b, const char *prefix, size_t order)
 {
@@ -219,7 +255,9 @@ static void read_conda(struct dists *b, const char *prefix, size_t order)
     const char *meta = path_join(a, prefix, "conda-meta");
     const struct listing *l = place_list(b->s->place, meta);
     size_t n_pip = b->all.n;
-    for (size_t i = 0; i < l->n; i++) {
+    if (n_pip)
+        qsort(b->all.at, n_pip, sizeof *b->all.at, compare);
+    for (size_t i = 0; i < l->n && b->all.n < b->most; i++) {
         const char *name = l->at[i].name;
         size_t len = strlen(name);
         const char *build = str_ends(name, ".json") ? memrchr(name, '-', len) : NULL;
@@ -234,28 +272,9 @@ static void read_conda(struct dists *b, const char *prefix, size_t order)
             continue;
         f->dist.installer = "conda";
         f->dist.build = build_text;
-        for (size_t k = 0; k < n_pip && matters(f->dist.name); k++) {
-            struct dist *d = &b->all.at[k]->dist;
-            if (!str_eq(d->name, f->dist.name) || !d->version ||
-                !str_eq(d->version, f->dist.version))
-                continue;
-            d->build = build_text;
-            if (!d->installer)
-                d->installer = "conda";
-        }
+        if (matters(f->dist.name))
+            note_conda_build(b, n_pip, &f->dist);
     }
-}
-
-/* By name; then the folder's place on sys.path; in one folder the newest first. */
-static int compare(const void *x, const void *y)
-{
-    const struct found *a = *(struct found *const *)x, *b = *(struct found *const *)y;
-    int r = strcmp(a->dist.name, b->dist.name);
-    if (r == 0 && a->order != b->order)
-        r = a->order < b->order ? -1 : 1;
-    if (r == 0 && a->dist.version && b->dist.version)
-        r = pep440_compare_text(b->dist.version, a->dist.version);
-    return r ? r : strcmp(a->dist.path, b->dist.path);
 }
 
 const struct dist *dists_find(const struct pyenv *env, const char *name)
@@ -276,12 +295,16 @@ const struct dist *dists_find(const struct pyenv *env, const char *name)
 
 void dists_read(struct snapshot *s, struct pyenv_work *w)
 {
-    struct dists b = { .s = s, .env = &w->env };
+    struct dists b = { .s = s, .env = &w->env, .most = DISTS_MAX };
+    for (size_t i = 0; i < s->envs.n; i++)
+        b.most -= pyenv_work(s->envs.at[i])->n_all;
     for (size_t i = 0; i < w->n_sites; i++)
         read_site(&b, w->sites[i], i);
     const char *meta = path_join(&s->arena, w->env.prefix, "conda-meta");
     if (w->env.kind == ENV_CONDA && place_is_dir(s->place, meta))
         read_conda(&b, w->env.prefix, w->n_sites);
+    if (b.all.n >= b.most)
+        fact_add(s, KNOWN_FAILED, "python.dists", "too many distributions: not all were looked at", w->env.prefix);
     if (b.all.n)
         qsort(b.all.at, b.all.n, sizeof *b.all.at, compare);
     const struct dist **all = arena_alloc(&s->arena, (b.all.n + 1) * sizeof *all);

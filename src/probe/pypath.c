@@ -24,14 +24,6 @@ struct pypath {
     bool debian, fedora, user_site;
 };
 
-static bool names_has(const struct names *names, const char *text)
-{
-    for (size_t i = 0; i < names->n; i++)
-        if (str_eq(names->at[i], text))
-            return true;
-    return false;
-}
-
 /* Python compares the texts, not the folders: two spellings of one folder stay two entries. */
 static bool path_add(struct pypath *b, const char *dir, bool site)
 {

@@ -186,10 +186,7 @@ struct folders {
 static void folders_push(struct folders *f, const char *dir)
 {
     dir = path_clean(&f->s->arena, place_absolute(f->s->place, *dir ? dir : "."));
-    for (size_t i = 0; i < f->dirs.n; i++)
-        if (str_eq(f->dirs.at[i], dir))
-            return;
-    if (f->dirs.n < FOLDERS_MAX)
+    if (f->dirs.n < FOLDERS_MAX && !names_has(&f->dirs, dir))
         vec_push(&f->dirs, dir);
 }
 

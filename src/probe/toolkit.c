@@ -19,10 +19,8 @@ static void add_folder(struct snapshot *s, struct names *to, const char *path)
     const char *real = place_realpath(s->place, path);
     if (!real || to->n >= TOOLKITS_MAX || !place_is_dir(s->place, real))
         return;
-    for (size_t i = 0; i < to->n; i++)
-        if (str_eq(to->at[i], real))
-            return;
-    vec_push(to, real);
+    if (!names_has(to, real))
+        vec_push(to, real);
 }
 
 static bool is_toolkit_name(const char *name)
