@@ -48,7 +48,7 @@ struct listing {
     bool cut; /* more than the cap of 200,000 names: the rest was not read */
 };
 
-/* What is read of a text file. The record keeps just this part, and of lines picked out 4 MiB at most. */
+/* What is read of a text file. The record keeps just this part, and of lines picked out 1 MiB at most. */
 enum text_part {
     TEXT_WHOLE,         /* up to 256 KiB */
     TEXT_HEADERS,       /* up to the first blank line, 64 KiB at most: METADATA, PKG-INFO */

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "place/internal.h"
 
-enum { KIB = 1024, MIB = 1024 * 1024, KEPT_MAX = 4 * MIB };
+enum { KIB = 1024, MIB = 1024 * 1024, KEPT_MAX = MIB };
 
 /* A filter sees one line at a time, its newline included unless it is the last; false: enough. */
 struct filter {
