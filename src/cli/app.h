@@ -61,5 +61,6 @@ int cmd_check(struct app *app, struct err *e);
 int cmd_show(struct app *app, struct err *e);
 int cmd_snapshot(struct app *app, struct err *e);
 int cmd_loads(struct app *app, struct err *e);
+int cmd_kb(struct app *app, struct err *e);
 
 #endif

@@ -84,7 +84,7 @@ static int close_output(FILE *out, const char *name, struct err *e)
 
 int app_report(struct app *app, const struct report *r, struct err *e)
 {
-    const struct renderer *renderer = renderer_find(app->opt.format ? app->opt.format : "text");
+    const struct renderer *renderer = renderer_find(app->opt.format ? app->opt.format : "text", app->verb);
     FILE *out = stdout;
     if (app->opt.output && !str_eq(app->opt.output, "-")) {
         out = fopen(app->opt.output, "we");
@@ -153,8 +153,8 @@ static int run(struct app *app, int argc, char **argv, struct err *e)
         puts("ortfit " ORTFIT_VERSION);
         return say_and_close(e);
     }
-    if (app->opt.format && !renderer_find(app->opt.format))
-        return err_set(e, ERR_USAGE, "unknown format '%s'; known: %s", app->opt.format, renderer_names());
+    if (app->opt.format && !renderer_find(app->opt.format, verb->name))
+        return err_set(e, ERR_USAGE, "unknown format '%s'; known: %s", app->opt.format, renderer_names(verb->name));
     if (app->args.n < verb->args_min)
         return err_set(e, ERR_USAGE, "'%s' wants a file; see: ortfit %s --help", verb->name, verb->name);
     if (app->args.n > verb->args_max)

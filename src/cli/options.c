@@ -22,6 +22,7 @@ struct option_row {
 #define SLOT(field) offsetof(struct options, field)
 #define EVERY "check show snapshot loads"
 #define LOOKING "check show snapshot"
+#define ANY "check show snapshot loads kb" /* also those that look at no place */
 
 static const struct option_row rows[] = {
     { "root", 0, OPTION_TEXT, SLOT(root), "DIR", EVERY },
@@ -37,15 +38,15 @@ static const struct option_row rows[] = {
     { "preload-global", 0, OPTION_NAMED, SLOT(preload), "LIB", "loads" },
     { "caller", 0, OPTION_TEXT, SLOT(caller), "LIB", "loads" },
     { "cwd", 0, OPTION_TEXT, SLOT(cwd), "DIR", EVERY },
-    { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", EVERY },
+    { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", ANY },
     { "redact", 0, OPTION_FLAG, SLOT(redact), NULL, "snapshot" },
-    { "format", 0, OPTION_TEXT, SLOT(format), "FORMAT", EVERY },
-    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads" },
-    { "quiet", 'q', OPTION_FLAG, SLOT(quiet), NULL, EVERY },
-    { "offline", 0, OPTION_FLAG, SLOT(offline), NULL, EVERY },
-    { "no-color", 0, OPTION_FLAG, SLOT(no_color), NULL, EVERY },
-    { "help", 'h', OPTION_FLAG, SLOT(help), NULL, EVERY },
-    { "version", 0, OPTION_FLAG, SLOT(version), NULL, EVERY },
+    { "format", 0, OPTION_TEXT, SLOT(format), "FORMAT", ANY },
+    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads kb" },
+    { "quiet", 'q', OPTION_FLAG, SLOT(quiet), NULL, ANY },
+    { "offline", 0, OPTION_FLAG, SLOT(offline), NULL, ANY },
+    { "no-color", 0, OPTION_FLAG, SLOT(no_color), NULL, ANY },
+    { "help", 'h', OPTION_FLAG, SLOT(help), NULL, ANY },
+    { "version", 0, OPTION_FLAG, SLOT(version), NULL, ANY },
 };
 
 bool options_at(unsigned i, const char **ret_name, char *ret_letter, const char **ret_arg, const char **ret_verbs)
@@ -90,6 +91,7 @@ static const struct verb verbs[] = {
     { "show", cmd_show, 0, 1 },
     { "snapshot", cmd_snapshot, 0, 1 },
     { "loads", cmd_loads, 1, 1 },
+    { "kb", cmd_kb, 0, 4 },
 };
 
 const struct verb *verb_find(const char *name)

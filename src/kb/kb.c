@@ -11,6 +11,10 @@ KB_AT(kb_rule_at, rules, kb_rule)
 KB_AT(kb_dist_at, dists, kb_dist)
 KB_AT(kb_dist_release_at, dist_releases, kb_dist_release)
 KB_AT(kb_feed_at, feeds, kb_feed)
+KB_AT(kb_image_at, images, kb_image)
+KB_AT(kb_conda_at, conda, kb_conda)
+KB_AT(kb_option_at, options, kb_option)
+KB_AT(kb_claim_at, claims, kb_claim)
 
 const char *kb_date(void)
 {
@@ -30,6 +34,14 @@ const struct kb_rule *kb_rule_find(const char *id)
     for (size_t i = 0; i < kbt_rules_n; i++)
         if (strcmp(kbt_rules[i].id, id) == 0)
             return &kbt_rules[i];
+    return NULL;
+}
+
+const struct kb_option *kb_option_find(const char *name, enum kb_scope scope)
+{
+    for (size_t i = 0; i < kbt_options_n; i++)
+        if (kbt_options[i].scope == scope && strcmp(kbt_options[i].name, name) == 0)
+            return &kbt_options[i];
     return NULL;
 }
 

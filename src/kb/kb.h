@@ -530,6 +530,63 @@ struct kb_rule {
 const struct kb_rule *kb_rule_find(const char *id);
 const struct kb_rule *kb_rule_at(size_t i);
 
+/* --- images, conda, options, claims --- */
+
+/* A tag of nvidia/cuda. */
+struct kb_image {
+    const char *tag; /* "12.4.1-cudnn-runtime-ubuntu22.04" */
+    const char *cuda_release, *flavour, *os; /* "12.4.1", "runtime" or "devel", "ubuntu22.04" */
+    enum kb_known cudnn_inside;
+    int cudnn_major;           /* 0 unknown */
+    const char *cudnn;         /* NULL: not known which of that major */
+    enum kb_known end_of_life; /* its recipe was moved away: the tag may be gone */
+    struct kb_prov prov;
+};
+const struct kb_image *kb_image_at(size_t i);
+
+/* What of conda-forge (and of the pytorch channel, which its note says) is for which CUDA. */
+struct kb_conda {
+    const char *package, *versions; /* as people write them: "1.16.3", "1.19.x", "<=9.10.1.4" */
+    const char *const *cuda;        /* list of CUDA majors or minors; empty: not said */
+    int cudnn_major;
+    const char *const *platforms;   /* list: linux-64 */
+    const char *note;
+    struct kb_prov prov;
+};
+const struct kb_conda *kb_conda_at(size_t i);
+
+enum kb_scope {
+    KB_SCOPE_UNKNOWN,
+    KB_SCOPE_CUDA_PROVIDER,  /* options of CUDAExecutionProvider */
+    KB_SCOPE_SESSION,        /* SessionOptions.add_session_config_entry */
+    KB_SCOPE_PLUGIN_SESSION, /* the same, of the CUDA provider as a plugin; the built-in one ignores them */
+    KB_SCOPE_RUN,            /* RunOptions.add_run_config_entry */
+    KB_SCOPE_ENV,            /* environment variable */
+};
+struct kb_option {
+    const char *name;
+    enum kb_scope scope;
+    const char *type;          /* bool int bytes enum bitmask pointer string list flag */
+    const char *const *values; /* list; empty: any of the type */
+    const char *default_value; /* NULL: not known */
+    const char *since;         /* release of ONNX Runtime in words: "1.18", "1.4 or before"; NULL: not known */
+    const char *note;
+    struct kb_prov prov;
+};
+const struct kb_option *kb_option_at(size_t i);
+const struct kb_option *kb_option_find(const char *name, enum kb_scope scope);
+
+enum kb_verdict { KB_CLAIM_UNKNOWN, KB_CLAIM_RIGHT, KB_CLAIM_HALF, KB_CLAIM_WRONG };
+/* A claim of common tables or advice, checked. */
+struct kb_claim {
+    const char *id, *claim, *said_by;
+    enum kb_verdict verdict;
+    const char *evidence;
+    const char *const *decided_by; /* list: "ort/1.17.0/cuda=11.8", "rules/cuda-minor" */
+    struct kb_prov prov;
+};
+const struct kb_claim *kb_claim_at(size_t i);
+
 /* --- the whole --- */
 
 /* Day of the newest row, "2026-12-01": what counts as published is judged by it. */

@@ -33,7 +33,11 @@
     X(torch_builds, kb_torch_build)     \
     X(numpy_releases, kb_numpy_release) \
     X(feed_gpu_code, kb_feed_gpu_code)  \
-    X(rules, kb_rule)
+    X(rules, kb_rule)                   \
+    X(images, kb_image)                 \
+    X(conda, kb_conda)                  \
+    X(options, kb_option)               \
+    X(claims, kb_claim)
 
 #define X(table, type)                    \
     extern const struct type kbt_##table[]; \

@@ -1,5 +1,5 @@
 /* The same facts for machines: one document a run, schema 1 (schema/VERB.json). */
-#include "report/report.h"
+#include "report/kb.h"
 
 #include "base/cleanup.h"
 #include "base/jsonw.h"
@@ -253,12 +253,18 @@ static void render_error(const struct report *r, struct json *j)
     json_obj_end(j);
 }
 
+static void render_kb(const struct report *r, struct json *j)
+{
+    json_kstr(j, "kb_date", kb_date());
+    json_kb(j, r->kb);
+}
+
 void render_json(const struct report *r, const struct report_style *style, FILE *out)
 {
     (void)style;
     static void (*const bodies[])(const struct report *, struct json *) = {
         [REPORT_CHECK] = render_check, [REPORT_SHOW] = render_show,   [REPORT_SNAPSHOT] = render_snapshot,
-        [REPORT_LOADS] = render_loads, [REPORT_ERROR] = render_error,
+        [REPORT_LOADS] = render_loads, [REPORT_KB] = render_kb,       [REPORT_ERROR] = render_error,
     };
     struct json j;
     json_begin(&j, out, true);

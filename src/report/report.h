@@ -6,10 +6,11 @@
 #include <stdio.h>
 
 #include "judge/judge.h"
+#include "kb/grid.h"
 #include "load/load.h"
 #include "probe/snapshot.h"
 
-enum report_kind { REPORT_CHECK, REPORT_SHOW, REPORT_SNAPSHOT, REPORT_LOADS, REPORT_ERROR };
+enum report_kind { REPORT_CHECK, REPORT_SHOW, REPORT_SNAPSHOT, REPORT_LOADS, REPORT_KB, REPORT_ERROR };
 
 struct report {
     enum report_kind kind;
@@ -19,6 +20,7 @@ struct report {
     bool redact;                    /* SNAPSHOT */
     const struct load_result *load; /* LOADS */
     const char *file;               /* LOADS: as given */
+    const struct kb_view *kb;       /* KB */
     const struct err *error;        /* ERROR */
 };
 
@@ -30,12 +32,13 @@ struct report_style {
 
 struct renderer {
     const char *name; /* as --format has it */
+    const char *verb; /* the only one that has this format; NULL: every */
     void (*render)(const struct report *r, const struct report_style *style, FILE *out);
 };
 
-/* NULL: no such format. */
-const struct renderer *renderer_find(const char *name);
-const char *renderer_names(void); /* "text, json" */
+/* NULL: this verb has no such format. */
+const struct renderer *renderer_find(const char *name, const char *verb);
+const char *renderer_names(const char *verb); /* "text, json" */
 
 /* For every report: 0 nothing wrong, 1 a cause stands in the way, 2 and 3 by the error. */
 int report_exit_code(const struct report *r);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "report/kb.h"
 
 void text_mark(const struct text_out *t, enum text_mark m)
 {
@@ -105,6 +106,9 @@ void render_text(const struct report *r, const struct report_style *style, FILE 
         break;
     case REPORT_LOADS:
         text_loads(&t);
+        break;
+    case REPORT_KB:
+        text_kb(&t);
         break;
     case REPORT_SNAPSHOT:
         render_json(r, style, out); /* a snapshot is for machines */
