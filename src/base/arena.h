@@ -14,9 +14,11 @@ __attribute__((returns_nonnull)) void *arena_alloc(struct arena *a, size_t size_
 __attribute__((returns_nonnull)) void *arena_zalloc(struct arena *a, size_t size_bytes);
 __attribute__((returns_nonnull)) char *arena_strdup(struct arena *a, const char *s);
 __attribute__((returns_nonnull)) char *arena_strndup(struct arena *a, const char *s, size_t n);
-__attribute__((returns_nonnull, format(printf, 2, 3))) char *arena_printf(struct arena *a, const char *fmt, ...);
+__attribute__((returns_nonnull, format(printf, 2, 3))) char *arena_printf(struct arena *a,
+                                                                          const char *fmt, ...);
 /* a, b and c one behind the other; for paths that are made by the hundred. */
-__attribute__((returns_nonnull)) char *arena_concat(struct arena *arena, const char *a, const char *b, const char *c);
+__attribute__((returns_nonnull)) char *arena_concat(struct arena *arena, const char *a,
+                                                    const char *b, const char *c);
 void arena_done(struct arena *a);
 
 #define arena_new(a, type) ((type *)arena_zalloc((a), sizeof(type)))

@@ -8,7 +8,12 @@
 #include <unistd.h>
 
 #define cleanup_(fn) __attribute__((cleanup(fn)))
-#define STEAL(p) __extension__({ __typeof__(p) stolen_ = (p); (p) = NULL; stolen_; })
+#define STEAL(p)                     \
+    __extension__({                  \
+        __typeof__(p) stolen_ = (p); \
+        (p) = NULL;                  \
+        stolen_;                     \
+    })
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static inline void freep(char **p)

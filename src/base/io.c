@@ -9,7 +9,8 @@
 
 enum { LINE_MAX_BYTES = 64 * 1024, READ_STEP = 64 * 1024 };
 
-/* A file that says its size ends there: a read that came back short and reached it needs no second one. */
+/* A file that says its size ends there: a read that came back short and reached it needs no second
+ * one. */
 static bool at_end(uint64_t size_bytes, size_t total, size_t asked, size_t got)
 {
     return got == 0 || (size_bytes > 0 && total >= size_bytes && got < asked);
@@ -22,7 +23,9 @@ int io_read(int fd, uint64_t size_bytes, size_t max_bytes, struct str *ret, bool
     *ret_cut = false;
     for (;;) {
         size_t left = max_bytes - total;
-        size_t ask = step < left + 1 ? step : left + 1; /* one more than allowed tells that there is more */
+        size_t ask = step < left + 1
+                         ? step
+                         : left + 1; /* one more than allowed tells that there is more */
         cleanup_(freep) char *piece = xmalloc(ask);
         ssize_t r = RETRY(read(fd, piece, ask));
         if (r < 0)
@@ -41,8 +44,8 @@ int io_read(int fd, uint64_t size_bytes, size_t max_bytes, struct str *ret, bool
 }
 
 /* The lines that lie complete in buf; *used: how much of it they are. False: take has enough. */
-static bool take_lines(const char *buf, size_t n, size_t *used, bool (*take)(void *, const char *, size_t),
-                       void *ctx)
+static bool take_lines(const char *buf, size_t n, size_t *used,
+                       bool (*take)(void *, const char *, size_t), void *ctx)
 {
     const char *at = buf, *end = buf + n, *newline;
     bool more = true;

@@ -6,8 +6,8 @@
 #include "base/io.h"
 #include "base/str.h"
 
-/* jansson's own limit (2048) is deep for a recursive parser, and a value of two bytes costs it about a hundred: both
- * are checked before it starts. NULL: fine. */
+/* jansson's own limit (2048) is deep for a recursive parser, and a value of two bytes costs it
+ * about a hundred: both are checked before it starts. NULL: fine. */
 static const char *too_much(const char *text, size_t len)
 {
     int depth = 0;

@@ -1,6 +1,6 @@
-/* A streaming JSON writer: valid JSON whatever strings come (bytes that are no UTF-8 become U+FFFD).
- * Two-space indented when pretty. Objects and arrays nest; a key comes before each value inside an object.
- * (json_obj rather than json_object: jansson has that name.) */
+/* A streaming JSON writer: valid JSON whatever strings come (bytes that are no UTF-8 become
+ * U+FFFD). Two-space indented when pretty. Objects and arrays nest; a key comes before each value
+ * inside an object. (json_obj rather than json_object: jansson has that name.) */
 #ifndef ORTFIT_BASE_JSONW_H
 #define ORTFIT_BASE_JSONW_H
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 struct json {
-    FILE *out;      /* borrowed */
+    FILE *out; /* borrowed */
     bool pretty;
     unsigned depth; /* at most JSON_DEPTH; more is a bug of ours */
     bool first[32], inline_[32];

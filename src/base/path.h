@@ -10,7 +10,8 @@ const char *path_join(struct arena *a, const char *dir, const char *name);
 const char *path_dir(struct arena *a, const char *path);
 /* Points into path, after its last slash. */
 const char *path_base(const char *path);
-/* Removes "//", "/./" and trailing slashes, and ".." by text; for absolute paths only where no link matters. */
+/* Removes "//", "/./" and trailing slashes, and ".." by text; for absolute paths only where no link
+ * matters. */
 const char *path_clean(struct arena *a, const char *path);
 
 #endif

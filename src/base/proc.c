@@ -24,7 +24,8 @@ static int64_t now_ms(void)
 __attribute__((noreturn)) static void child(void (*run)(int out_fd), int out_fd, pid_t parent)
 {
     /* Whatever handlers we have are for our own faults: here a fault must end the process. */
-    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPIPE, SIGTERM, SIGINT };
+    static const int faults[] = { SIGSEGV, SIGBUS,  SIGFPE,  SIGILL, SIGABRT,
+                                  SIGTRAP, SIGPIPE, SIGTERM, SIGINT };
     for (size_t i = 0; i < ARRAY_LEN(faults); i++)
         (void)signal(faults[i], SIG_DFL);
     sigset_t none;
@@ -48,15 +49,18 @@ __attribute__((noreturn)) static void child(void (*run)(int out_fd), int out_fd,
 
 enum outcome { ENDED, TIMED_OUT, FULL };
 
-/* Collects until the child has closed the pipe or has ended (a grandchild may keep the pipe), or time is up. */
-static enum outcome collect(int pipe_fd, int pid_fd, int64_t deadline, size_t max_bytes, struct str *ret)
+/* Collects until the child has closed the pipe or has ended (a grandchild may keep the pipe), or
+ * time is up. */
+static enum outcome collect(int pipe_fd, int pid_fd, int64_t deadline, size_t max_bytes,
+                            struct str *ret)
 {
     size_t total = 0;
     for (;;) {
         int64_t left = deadline - now_ms();
         if (left <= 0)
             return TIMED_OUT;
-        struct pollfd fds[2] = { { .fd = pipe_fd, .events = POLLIN }, { .fd = pid_fd, .events = POLLIN } };
+        struct pollfd fds[2] = { { .fd = pipe_fd, .events = POLLIN },
+                                 { .fd = pid_fd, .events = POLLIN } };
         int n = poll(fds, 2, left > 60000 ? 60000 : (int)left);
         if (n < 0 && errno != EINTR)
             return ENDED;
@@ -79,7 +83,8 @@ static enum outcome collect(int pipe_fd, int pid_fd, int64_t deadline, size_t ma
     }
 }
 
-/* Waits for the child until the deadline; false: still running. The pipe may close long before the end. */
+/* Waits for the child until the deadline; false: still running. The pipe may close long before the
+ * end. */
 static bool reap(pid_t pid, int64_t deadline, int *ret_status)
 {
     for (long pause_ns = 100000;; pause_ns = pause_ns < 10000000 ? pause_ns * 2 : pause_ns) {
@@ -92,8 +97,8 @@ static bool reap(pid_t pid, int64_t deadline, int *ret_status)
     }
 }
 
-int proc_call(void (*run)(int out_fd), int timeout_ms, size_t max_bytes, struct str *ret, bool *ret_cut,
-              struct err *e)
+int proc_call(void (*run)(int out_fd), int timeout_ms, size_t max_bytes, struct str *ret,
+              bool *ret_cut, struct err *e)
 {
     *ret_cut = false;
     int ends[2];
@@ -110,7 +115,8 @@ int proc_call(void (*run)(int out_fd), int timeout_ms, size_t max_bytes, struct 
     (void)close(ends[1]);
     if (pid < 0)
         return err_set(e, ERR_CHILD, "cannot fork: %s", strerror(errno));
-    cleanup_(closep) int pid_fd = (int)syscall(SYS_pidfd_open, pid, 0); /* from Linux 5.3; -1 is ignored by poll */
+    cleanup_(closep) int pid_fd = (int)syscall(SYS_pidfd_open, pid,
+                                               0); /* from Linux 5.3; -1 is ignored by poll */
 
     enum outcome how = collect(in, pid_fd, deadline, max_bytes, ret);
     *ret_cut = how == FULL;
@@ -122,7 +128,8 @@ int proc_call(void (*run)(int out_fd), int timeout_ms, size_t max_bytes, struct 
             continue;
         if (how == FULL)
             return 0;
-        return err_set(e, ERR_CHILD, "timed out after %d.%d s", timeout_ms / 1000, timeout_ms % 1000 / 100);
+        return err_set(e, ERR_CHILD, "timed out after %d.%d s", timeout_ms / 1000,
+                       timeout_ms % 1000 / 100);
     }
     if (WIFSIGNALED(status))
         return err_set(e, ERR_CHILD, "crashed (signal %d)", WTERMSIG(status));

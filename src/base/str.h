@@ -14,7 +14,7 @@ void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t n);
 void str_addc(struct str *s, char c);
 __attribute__((format(printf, 2, 3))) void str_addf(struct str *s, const char *fmt, ...);
-void str_cut(struct str *s, size_t len); /* shortens to len; longer is a bug */
+void str_cut(struct str *s, size_t len);  /* shortens to len; longer is a bug */
 const char *str_get(const struct str *s); /* "" while empty; valid until the next change */
 char *str_take(struct str *s);            /* caller frees; s is empty afterwards; never NULL */
 void str_done(struct str *s);
@@ -22,7 +22,8 @@ void str_done(struct str *s);
 /* Plain helpers on C strings. */
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
-/* Letters that differ between two short words, at most 31 long, else 9: enough to tell a slip from another word. */
+/* Letters that differ between two short words, at most 31 long, else 9: enough to tell a slip from
+ * another word. */
 unsigned str_distance(const char *a, const char *b);
 static inline bool str_eq(const char *a, const char *b)
 {

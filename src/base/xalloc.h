@@ -11,6 +11,7 @@ __attribute__((returns_nonnull, malloc)) void *xcalloc(size_t n, size_t size_byt
 __attribute__((returns_nonnull)) void *xreallocarray(void *p, size_t n, size_t size_bytes);
 __attribute__((returns_nonnull, malloc)) char *xstrdup(const char *s);
 __attribute__((returns_nonnull, malloc)) char *xstrndup(const char *s, size_t n);
-__attribute__((returns_nonnull, malloc, format(printf, 1, 2))) char *xasprintf(const char *fmt, ...);
+__attribute__((returns_nonnull, malloc, format(printf, 1, 2))) char *xasprintf(const char *fmt,
+                                                                               ...);
 
 #endif

@@ -9,7 +9,8 @@ const char *severity_text(enum severity s)
     return texts[s];
 }
 
-struct finding *finding_add(struct findings *f, const char *cause, enum severity severity, const char *title)
+struct finding *finding_add(struct findings *f, const char *cause, enum severity severity,
+                            const char *title)
 {
     struct finding *made = arena_new(&f->arena, struct finding);
     made->cause = cause;

@@ -1,5 +1,5 @@
-/* A finding: one cause of the fixed list, how bad it is, what proves it and what mends it. Data, never an error.
- * Everything lives in the arena of the stage that made it. */
+/* A finding: one cause of the fixed list, how bad it is, what proves it and what mends it. Data,
+ * never an error. Everything lives in the arena of the stage that made it. */
 #ifndef ORTFIT_JUDGE_FINDING_H
 #define ORTFIT_JUDGE_FINDING_H
 
@@ -19,11 +19,13 @@ struct evidence {
     const char *source; /* where: a path, a call, a kb source */
 };
 
-/* A fix is abstract here: what is wanted, not how an installer spells it. plan/ turns it into steps. */
+/* A fix is abstract here: what is wanted, not how an installer spells it. plan/ turns it into
+ * steps. */
 enum want_kind {
-    WANT_PACKAGE,      /* this distribution at this version specifier ("onnxruntime-gpu", "==1.23.2", extras "cuda,cudnn") */
-    WANT_REMOVE,       /* this distribution gone */
-    WANT_REINSTALL,    /* this distribution's files anew */
+    WANT_PACKAGE,   /* this distribution at this version specifier ("onnxruntime-gpu", "==1.23.2",
+                       extras "cuda,cudnn") */
+    WANT_REMOVE,    /* this distribution gone */
+    WANT_REINSTALL, /* this distribution's files anew */
     WANT_PRELOAD_DLLS, /* the line onnxruntime.preload_dlls() before the first session */
     WANT_IMPORT_TORCH, /* import torch before onnxruntime */
     WANT_LIBRARY_PATH, /* these folders on LD_LIBRARY_PATH */
@@ -37,15 +39,19 @@ enum want_kind {
 
 struct want {
     enum want_kind kind;
-    const char *name;     /* distribution, driver version, folder list joined by ':' or words, by kind */
-    const char *spec;     /* "==1.23.2", ">=9,<9.11"; NULL none */
-    const char *extras;   /* "cuda,cudnn"; NULL none */
-    const char *manager;  /* "apt" for a package of the system; NULL: the installer of the environment */
-    const char *why;      /* one line for people */
-    bool force;           /* install again though the version is there (files of another package lie on top) */
+    const char
+        *name; /* distribution, driver version, folder list joined by ':' or words, by kind */
+    const char *spec;   /* "==1.23.2", ">=9,<9.11"; NULL none */
+    const char *extras; /* "cuda,cudnn"; NULL none */
+    const char
+        *manager;    /* "apt" for a package of the system; NULL: the installer of the environment */
+    const char *why; /* one line for people */
+    bool
+        force; /* install again though the version is there (files of another package lie on top) */
 };
 
-/* One step as a person or script can do it. Exactly one of run, code, env is set, or none (then why says it). */
+/* One step as a person or script can do it. Exactly one of run, code, env is set, or none (then why
+ * says it). */
 struct fix {
     const char *why;
     const char *const *run; /* NULL-ended argv */
@@ -57,10 +63,16 @@ struct finding {
     const char *cause; /* slug */
     enum severity severity;
     const char *title;
-    struct { VEC(struct evidence); } evidence;
-    struct { VEC(struct want); } wants;
-    struct { VEC(struct fix); } fixes; /* filled by plan_fixes */
-    const char *file;  /* lint: NULL here */
+    struct {
+        VEC(struct evidence);
+    } evidence;
+    struct {
+        VEC(struct want);
+    } wants;
+    struct {
+        VEC(struct fix);
+    } fixes;          /* filled by plan_fixes */
+    const char *file; /* lint: NULL here */
     int line, column;
 };
 
@@ -69,7 +81,8 @@ struct findings {
     VEC(struct finding *);
 };
 
-struct finding *finding_add(struct findings *f, const char *cause, enum severity severity, const char *title);
+struct finding *finding_add(struct findings *f, const char *cause, enum severity severity,
+                            const char *title);
 /* Texts are copied into the arena. */
 void finding_evidence(struct findings *f, struct finding *to, const char *fact, const char *value,
                       const char *source);

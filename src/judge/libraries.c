@@ -1,4 +1,5 @@
-/* Libraries that the provider wants: missing, of another major, out of the loader's reach, mixed or damaged. */
+/* Libraries that the provider wants: missing, of another major, out of the loader's reach, mixed or
+ * damaged. */
 #include "judge/judge.h"
 
 #include <assert.h>
@@ -9,7 +10,8 @@
 #include "base/path.h"
 #include "base/str.h"
 
-/* What a missing library means, by what lies elsewhere on the machine. The order is the order of the findings. */
+/* What a missing library means, by what lies elsewhere on the machine. The order is the order of
+ * the findings. */
 enum lack { LACK_OTHER_CUDA, LACK_OTHER_CUDNN, LACK_NOWHERE, LACK_NO_CUDNN, LACK_ELSEWHERE, LACKS };
 
 struct lack_kind {
@@ -17,11 +19,15 @@ struct lack_kind {
 };
 
 static const struct lack_kind lack_kinds[LACKS] = {
-    [LACK_OTHER_CUDA] = { "cuda-major-mismatch", "the build wants CUDA %d; this machine has another major" },
-    [LACK_OTHER_CUDNN] = { "cudnn-major-mismatch", "the build wants cuDNN %d; this machine has another major" },
-    [LACK_NOWHERE] = { "cuda-runtime-missing", "CUDA %d libraries that the provider needs are not on this machine" },
+    [LACK_OTHER_CUDA] = { "cuda-major-mismatch",
+                          "the build wants CUDA %d; this machine has another major" },
+    [LACK_OTHER_CUDNN] = { "cudnn-major-mismatch",
+                           "the build wants cuDNN %d; this machine has another major" },
+    [LACK_NOWHERE] = { "cuda-runtime-missing",
+                       "CUDA %d libraries that the provider needs are not on this machine" },
     [LACK_NO_CUDNN] = { "cudnn-missing", "cuDNN %d for this CUDA is not on this machine" },
-    [LACK_ELSEWHERE] = { "library-not-on-search-path", "the libraries are here, but the loader does not search there" },
+    [LACK_ELSEWHERE] = { "library-not-on-search-path",
+                         "the libraries are here, but the loader does not search there" },
 };
 
 static enum lack classify(const struct judgement *j, const struct load_need *n)
@@ -36,7 +42,8 @@ static enum lack classify(const struct judgement *j, const struct load_need *n)
     return LACK_NOWHERE;
 }
 
-/* TensorRT counts where a copy lies here: then it is a matter of the search path as with any other. */
+/* TensorRT counts where a copy lies here: then it is a matter of the search path as with any other.
+ */
 static bool is_library_of_cuda(const struct judgement *j, const struct load_need *n)
 {
     enum kb_family family = kb_soname_family(n->name);
@@ -61,14 +68,18 @@ static void tell_missing(const struct judgement *j, struct finding *f, const str
         other = judge_other_major(j, n->name);
     /* Most are needed by the provider itself; only others are worth a word. */
     const char *provider = try_provider(j);
-    const char *by = n->needed_by && provider && !str_eq(path_base(n->needed_by), path_base(provider))
-                         ? say(j, "needed by %s; ", path_base(n->needed_by)) : "";
+    const char *by = n->needed_by && provider &&
+                             !str_eq(path_base(n->needed_by), path_base(provider))
+                         ? say(j, "needed by %s; ", path_base(n->needed_by))
+                         : "";
     const char *where;
     if (copy)
-        where = say(j, "%snot searched: %s%s%s%s", by, path_dir(&j->out->arena, copy->path), copy->owner ? " (" : "",
-                    copy->owner ? copy->owner : "", copy->owner ? ")" : "");
+        where = say(j, "%snot searched: %s%s%s%s", by, path_dir(&j->out->arena, copy->path),
+                    copy->owner ? " (" : "", copy->owner ? copy->owner : "",
+                    copy->owner ? ")" : "");
     else if (other && str_eq(other->soname, n->name))
-        where = say(j, "%sone made for CUDA %d is in %s", by, other->cuda_major, path_dir(&j->out->arena, other->path));
+        where = say(j, "%sone made for CUDA %d is in %s", by, other->cuda_major,
+                    path_dir(&j->out->arena, other->path));
     else if (other)
         where = say(j, "%shere instead: %s", by, other->path);
     else
@@ -76,7 +87,8 @@ static void tell_missing(const struct judgement *j, struct finding *f, const str
     struct str searched = { 0 };
     for (size_t i = 0; i < n->n_searched; i++)
         str_addf(&searched, "%s%s", i ? ", " : "searched ", n->searched[i]);
-    finding_evidence(j->out, f, n->name, where, searched.len ? str_get(&searched) : "predicted loader");
+    finding_evidence(j->out, f, n->name, where,
+                     searched.len ? str_get(&searched) : "predicted loader");
     str_done(&searched);
 }
 
@@ -101,23 +113,31 @@ static void join_dir(struct str *dirs, const char *dir)
     str_add(dirs, dir);
 }
 
-/* How the loader comes to reach them once they are there: the least intrusive way that this release has. */
-static void want_reach(const struct judgement *j, struct finding *f, const char *dirs, bool installing)
+/* How the loader comes to reach them once they are there: the least intrusive way that this release
+ * has. */
+static void want_reach(const struct judgement *j, struct finding *f, const char *dirs,
+                       bool installing)
 {
     bool env = j->env != NULL;
     if (env && j->ort->has_preload_dlls &&
         (installing || judge_try_fits(&j->p->tries[ORT_AFTER_PRELOAD_DLLS]))) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
+        finding_want(
+            j->out, f,
+            &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
         return;
     }
     if (env && !installing && judge_try_fits(&j->p->tries[ORT_AFTER_TORCH])) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_IMPORT_TORCH,
-                                   .why = "before the first session: torch loads the same libraries" });
+        finding_want(
+            j->out, f,
+            &(struct want){ .kind = WANT_IMPORT_TORCH,
+                            .why = "before the first session: torch loads the same libraries" });
         return;
     }
     if (dirs[0])
-        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .name = dirs,
-                                   .why = "where the process is started" });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_LIBRARY_PATH,
+                                     .name = dirs,
+                                     .why = "where the process is started" });
 }
 
 static const char *site_of(const struct judgement *j)
@@ -126,11 +146,13 @@ static const char *site_of(const struct judgement *j)
 }
 
 /* Do the extras of this release bring every one of these? */
-static bool extras_bring(const struct judgement *j, const struct load_need *const *lacking, size_t n)
+static bool extras_bring(const struct judgement *j, const struct load_need *const *lacking,
+                         size_t n)
 {
     if (!j->kb || !j->ort->package || !str_eq(j->ort->package, "onnxruntime-gpu"))
         return false;
-    const struct kb_extra *extras[] = { kb_extra_find(j->kb->version, "cuda"), kb_extra_find(j->kb->version, "cudnn") };
+    const struct kb_extra *extras[] = { kb_extra_find(j->kb->version, "cuda"),
+                                        kb_extra_find(j->kb->version, "cudnn") };
     for (size_t i = 0; i < n; i++) {
         bool brought = false;
         for (size_t k = 0; k < ARRAY_LEN(extras); k++) {
@@ -145,7 +167,8 @@ static bool extras_bring(const struct judgement *j, const struct load_need *cons
     return n > 0;
 }
 
-/* "libcublas-{major}-{minor}": the newest minor of that CUDA, which any driver of its major serves. */
+/* "libcublas-{major}-{minor}": the newest minor of that CUDA, which any driver of its major serves.
+ */
 static const char *apt_name(const struct judgement *j, const char *package)
 {
     const char *at = strstr(package, "{major}-{minor}");
@@ -153,7 +176,8 @@ static const char *apt_name(const struct judgement *j, const char *package)
     for (size_t i = 0; kb_toolkit_at(i); i++)
         if (kb_toolkit_at(i)->cuda / 1000 == j->cuda_major && kb_toolkit_at(i)->cuda > newest)
             newest = kb_toolkit_at(i)->cuda;
-    return at ? say(j, "%.*s%d-%d", (int)(at - package), package, newest / 1000, newest % 1000 / 10) : package;
+    return at ? say(j, "%.*s%d-%d", (int)(at - package), package, newest / 1000, newest % 1000 / 10)
+              : package;
 }
 
 static bool has_apt(const struct judgement *j)
@@ -163,8 +187,8 @@ static bool has_apt(const struct judgement *j)
 }
 
 /* One requirement a package, though a package brings several libraries. */
-static size_t want_wheels(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
-                          size_t n, struct str *dirs)
+static size_t want_wheels(const struct judgement *j, struct finding *f,
+                          const struct load_need *const *lacking, size_t n, struct str *dirs)
 {
     bool conda = j->env && str_eq(j->env->installer, "conda");
     const char *manager = j->env ? (conda ? "conda" : "pip") : "apt";
@@ -180,11 +204,18 @@ static size_t want_wheels(const struct judgement *j, struct finding *f, const st
         if (!joined_has(str_get(&seen), package)) {
             join_dir(&seen, package);
             char spec[96];
-            bool pip = str_eq(manager, "pip") && kb_soname_spec(row->soname, j->cuda_major, j->cc, spec, sizeof(spec));
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = package,
-                                       .spec = pip ? spec : row->spec, .manager = j->env ? NULL : "apt",
-                                       .why = say(j, j->env ? "brings %s" : "brings %s; of NVIDIA's package repository",
-                                                  row->soname) });
+            bool pip = str_eq(manager, "pip") &&
+                       kb_soname_spec(row->soname, j->cuda_major, j->cc, spec, sizeof(spec));
+            finding_want(
+                j->out, f,
+                &(struct want){
+                    .kind = WANT_PACKAGE,
+                    .name = package,
+                    .spec = pip ? spec : row->spec,
+                    .manager = j->env ? NULL : "apt",
+                    .why = say(j,
+                               j->env ? "brings %s" : "brings %s; of NVIDIA's package repository",
+                               row->soname) });
             made++;
         }
         if (row->folder && j->env)
@@ -194,8 +225,8 @@ static size_t want_wheels(const struct judgement *j, struct finding *f, const st
     return made;
 }
 
-static void want_installed(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
-                           size_t n)
+static void want_installed(const struct judgement *j, struct finding *f,
+                           const struct load_need *const *lacking, size_t n)
 {
     struct str dirs = { 0 };
     if (j->env)
@@ -203,14 +234,18 @@ static void want_installed(const struct judgement *j, struct finding *f, const s
             join_dir(&dirs, j->env->nvidia_dirs[i]);
     bool conda = j->env && str_eq(j->env->installer, "conda");
     if (j->env && !conda && n > 2 && extras_bring(j, lacking, n)) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                                   .extras = "cuda,cudnn", .spec = say(j, "==%s", j->kb->version),
-                                   .why = say(j, "brings CUDA %d and cuDNN %d from wheels", j->cuda_major, j->cudnn_major) });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_PACKAGE,
+                                     .name = "onnxruntime-gpu",
+                                     .extras = "cuda,cudnn",
+                                     .spec = say(j, "==%s", j->kb->version),
+                                     .why = say(j, "brings CUDA %d and cuDNN %d from wheels",
+                                                j->cuda_major, j->cudnn_major) });
         judge_want_cudnn(j, f, j->cuda_major, j->cudnn_major);
     } else if (want_wheels(j, f, lacking, n, &dirs) == 0) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                   .why = say(j, "install CUDA %d%s", j->cuda_major,
-                                              j->cudnn_major ? say(j, " and cuDNN %d", j->cudnn_major) : "") });
+        want_plain(j, f,
+                   say(j, "install CUDA %d%s", j->cuda_major,
+                       j->cudnn_major ? say(j, " and cuDNN %d", j->cudnn_major) : ""));
     }
     if (j->env && !conda)
         want_reach(j, f, str_get(&dirs), true);
@@ -220,13 +255,15 @@ static void want_installed(const struct judgement *j, struct finding *f, const s
 /* A copy whose owner says that it is for the wanted CUDA, while the loader would take another. */
 static const struct lib_copy *right_copy(const struct judgement *j, const struct load_need *n)
 {
-    const struct lib_copy *c = n->status == LOAD_WRONG_FLAVOUR ? judge_copy_of(j, n->name, j->cuda_major) : NULL;
+    const struct lib_copy *c = n->status == LOAD_WRONG_FLAVOUR
+                                   ? judge_copy_of(j, n->name, j->cuda_major)
+                                   : NULL;
     return c && c->cuda_major == j->cuda_major ? c : NULL;
 }
 
 /* The folders of what is missing, and of what the loader would take from the wrong place. */
-static void want_searched(const struct judgement *j, struct finding *f, const struct load_need *const *lacking,
-                          size_t n)
+static void want_searched(const struct judgement *j, struct finding *f,
+                          const struct load_need *const *lacking, size_t n)
 {
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     struct str dirs = { 0 };
@@ -248,7 +285,8 @@ struct lacking {
     VEC(const struct load_need *);
 };
 
-/* The finding whose fix replaces the build, so that libraries for this one would be in vain; NULL: none. */
+/* The finding whose fix replaces the build, so that libraries for this one would be in vain; NULL:
+ * none. */
 static const char *replaced_by(const struct judgement *j)
 {
     const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
@@ -268,14 +306,15 @@ static void report_lack(const struct judgement *j, enum lack kind, const struct 
     char title[160];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(title, sizeof(title), lack_kinds[kind].title, cudnn ? j->cudnn_major : j->cuda_major);
+    (void)snprintf(title, sizeof(title), lack_kinds[kind].title,
+                   cudnn ? j->cudnn_major : j->cuda_major);
 #pragma GCC diagnostic pop
     struct finding *f = finding_add(j->out, lack_kinds[kind].cause, SEVERITY_ERROR, title);
     for (size_t i = 0; i < l->n; i++)
         tell_missing(j, f, l->at[i]);
     const char *with = kind == LACK_ELSEWHERE ? NULL : replaced_by(j);
     if (with)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = with });
+        want_plain(j, f, with);
     else if (kind == LACK_ELSEWHERE)
         want_searched(j, f, l->at, l->n);
     else
@@ -318,48 +357,61 @@ void judge_tensorrt(const struct judgement *j)
     struct finding *f = NULL;
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];
-        if (n->status != LOAD_MISSING || kb_soname_family(n->name) != KB_FAMILY_TENSORRT || is_library_of_cuda(j, n))
+        if (n->status != LOAD_MISSING || kb_soname_family(n->name) != KB_FAMILY_TENSORRT ||
+            is_library_of_cuda(j, n))
             continue;
-        const struct lib_copy *other = judge_copy_of(j, n->name, 0) ? NULL : judge_other_major(j, n->name);
+        const struct lib_copy *other = judge_copy_of(j, n->name, 0) ? NULL
+                                                                    : judge_other_major(j, n->name);
         if (!f)
-            f = finding_add(j->out, other ? "tensorrt-mismatch" : "tensorrt-missing", SEVERITY_ERROR,
-                            other ? "the build wants another TensorRT major than this machine has"
-                                  : "TensorRT, which the TensorRT provider needs, is not on this machine");
+            f = finding_add(
+                j->out, other ? "tensorrt-mismatch" : "tensorrt-missing", SEVERITY_ERROR,
+                other ? "the build wants another TensorRT major than this machine has"
+                      : "TensorRT, which the TensorRT provider needs, is not on this machine");
         tell_missing(j, f, n);
     }
     if (!f)
         return;
     int major = j->kb ? j->kb->tensorrt_major : 0;
     if (major && j->env)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = say(j, "tensorrt-cu%d", j->cuda_major),
-                                   .spec = say(j, ">=%d,<%d", major, major + 1),
-                                   .why = say(j, "TensorRT %d, which this release is built for", major) });
+        finding_want(
+            j->out, f,
+            &(struct want){ .kind = WANT_PACKAGE,
+                            .name = say(j, "tensorrt-cu%d", j->cuda_major),
+                            .spec = say(j, ">=%d,<%d", major, major + 1),
+                            .why = say(j, "TensorRT %d, which this release is built for", major) });
     if (major && j->env)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .why = "where the process is started",
-                                   .name = j->env->tensorrt_dir ? j->env->tensorrt_dir
-                                                                : path_join(&j->out->arena, site_of(j), "tensorrt_libs") });
+        finding_want(
+            j->out, f,
+            &(struct want){ .kind = WANT_LIBRARY_PATH,
+                            .why = "where the process is started",
+                            .name = j->env->tensorrt_dir
+                                        ? j->env->tensorrt_dir
+                                        : path_join(&j->out->arena, site_of(j), "tensorrt_libs") });
     else
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the TensorRT that the build needs" });
+        want_plain(j, f, "install the TensorRT that the build needs");
 }
 
 static bool wants_package(const struct finding *f, const char *package)
 {
     for (size_t i = 0; i < f->wants.n; i++) {
         const struct want *w = &f->wants.at[i];
-        if (w->kind == WANT_PACKAGE && ((w->extras && strstr(w->extras, "cuda")) || str_eq(w->name, package)))
+        if (w->kind == WANT_PACKAGE &&
+            ((w->extras && strstr(w->extras, "cuda")) || str_eq(w->name, package)))
             return true;
     }
     return false;
 }
 
 /* The cause of an earlier finding whose packages bring all of these already; NULL: none. */
-static const char *brought_by(const struct judgement *j, const struct load_need *const *lacking, size_t n)
+static const char *brought_by(const struct judgement *j, const struct load_need *const *lacking,
+                              size_t n)
 {
     const char *manager = j->env && str_eq(j->env->installer, "conda") ? "conda" : "pip";
     for (size_t i = 0; i + 1 < j->out->n && n > 0; i++) {
         bool all = true;
         for (size_t k = 0; k < n && all; k++) {
-            const struct kb_soname *row = kb_soname_find_in(manager, lacking[k]->name, j->cuda_major);
+            const struct kb_soname *row = kb_soname_find_in(manager, lacking[k]->name,
+                                                            j->cuda_major);
             all = row && wants_package(j->out->at[i], row->package);
         }
         if (all)
@@ -374,7 +426,7 @@ static void want_right_flavour(const struct judgement *j, struct finding *f)
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
     if (torch && torch->severity == SEVERITY_ERROR) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with the fix of torch-ort-mismatch" });
+        want_plain(j, f, "goes with the fix of torch-ort-mismatch");
         return;
     }
     struct lacking l = { 0 };
@@ -383,11 +435,11 @@ static void want_right_flavour(const struct judgement *j, struct finding *f)
             vec_push(&l, &try->needs[i]);
     const char *brought = brought_by(j, l.at, l.n);
     if (brought)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = say(j, "goes with the fix of %s", brought) });
+        want_plain(j, f, say(j, "goes with the fix of %s", brought));
     else if (l.n)
         want_installed(j, f, l.at, l.n);
     else if (findings_of(j->out, "library-not-on-search-path"))
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "goes with the fix of library-not-on-search-path" });
+        want_plain(j, f, "goes with the fix of library-not-on-search-path");
     else
         want_searched(j, f, NULL, 0);
     vec_done(&l);
@@ -405,10 +457,13 @@ void judge_flavours(const struct judgement *j)
             if (n->status != LOAD_WRONG_FLAVOUR)
                 continue;
             if (!f)
-                f = finding_add(j->out, "library-conflict", c == ORT_AS_IS ? SEVERITY_ERROR : SEVERITY_WARNING,
-                                say(j, "a library made for another CUDA would be taken: the name is the same as for CUDA %d",
-                                    j->cuda_major));
-            finding_evidence(j->out, f, n->name, say(j, "%s: %s", when[c], n->path ? n->path : "loaded before"),
+                f = finding_add(
+                    j->out, "library-conflict", c == ORT_AS_IS ? SEVERITY_ERROR : SEVERITY_WARNING,
+                    say(j,
+                        "a library made for another CUDA would be taken: the name is the same as for CUDA %d",
+                        j->cuda_major));
+            finding_evidence(j->out, f, n->name,
+                             say(j, "%s: %s", when[c], n->path ? n->path : "loaded before"),
                              n->problem ? n->problem : "owner of the file");
         }
     }
@@ -425,19 +480,23 @@ static bool on_library_path(const struct judgement *j, const char *path)
 }
 
 /* soname: what it is known by, NULL: any. */
-static const struct lib_copy *copy_at(const struct judgement *j, const char *path, const char *soname)
+static const struct lib_copy *copy_at(const struct judgement *j, const char *path,
+                                      const char *soname)
 {
     const char *real = path ? place_realpath(j->s->place, place_absolute(j->s->place, path)) : NULL;
     for (size_t i = 0; real && i < j->s->copies.n; i++) {
         const struct lib_copy *c = &j->s->copies.at[i];
-        const char *its = !soname || str_eq(c->soname, soname) ? place_realpath(j->s->place, c->path) : NULL;
+        const char *its = !soname || str_eq(c->soname, soname)
+                              ? place_realpath(j->s->place, c->path)
+                              : NULL;
         if (its && str_eq(its, real))
             return c;
     }
     return NULL;
 }
 
-/* Major, minor and patch alike: a wheel's fourth number and a package's revision say nothing of the library. */
+/* Major, minor and patch alike: a wheel's fourth number and a package's revision say nothing of the
+ * library. */
 static bool same_release(const char *a, const char *b)
 {
     for (int part = 0; part < 3; part++) {
@@ -452,7 +511,8 @@ static bool same_release(const char *a, const char *b)
     return true;
 }
 
-/* cuDNN's libraries refuse to work with those of another release (CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH). */
+/* cuDNN's libraries refuse to work with those of another release
+ * (CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH). */
 void judge_cudnn_mix(const struct judgement *j)
 {
     const struct ort_try *try = judge_best_try(j);
@@ -460,7 +520,9 @@ void judge_cudnn_mix(const struct judgement *j)
     struct finding *f = NULL;
     for (size_t i = 0; try && i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];
-        const struct lib_copy *c = kb_soname_family(n->name) == KB_FAMILY_CUDNN ? copy_at(j, n->path, n->name) : NULL;
+        const struct lib_copy *c = kb_soname_family(n->name) == KB_FAMILY_CUDNN
+                                       ? copy_at(j, n->path, n->name)
+                                       : NULL;
         if (!c || !c->version)
             continue;
         if (!first) {
@@ -470,21 +532,29 @@ void judge_cudnn_mix(const struct judgement *j)
         if (same_release(first->version, c->version))
             continue;
         if (!f) {
-            f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "libraries of two releases of cuDNN would be taken together");
-            finding_evidence(j->out, f, first->soname, say(j, "%s in %s", first->version, path_dir(&j->out->arena, first->path)),
-                             first->owner);
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                       .why = say(j, "take all of cuDNN from one folder: %s first on LD_LIBRARY_PATH, or the "
-                                                     "other copy gone", path_dir(&j->out->arena, first->path)) });
+            f = finding_add(j->out, "library-conflict", SEVERITY_ERROR,
+                            "libraries of two releases of cuDNN would be taken together");
+            finding_evidence(
+                j->out, f, first->soname,
+                say(j, "%s in %s", first->version, path_dir(&j->out->arena, first->path)),
+                first->owner);
+            want_plain(j, f,
+                       say(j,
+                           "take all of cuDNN from one folder: %s first on LD_LIBRARY_PATH, or the "
+                           "other copy gone",
+                           path_dir(&j->out->arena, first->path)));
         }
-        finding_evidence(j->out, f, n->name, say(j, "%s in %s", c->version, path_dir(&j->out->arena, c->path)), c->owner);
+        finding_evidence(j->out, f, n->name,
+                         say(j, "%s in %s", c->version, path_dir(&j->out->arena, c->path)),
+                         c->owner);
     }
 }
 
 static const struct dist *installed(const struct judgement *j, const char *name, size_t len)
 {
     for (size_t i = 0; j->env && i < j->env->n_dists; i++)
-        if (strlen(j->env->dists[i]->name) == len && strncmp(j->env->dists[i]->name, name, len) == 0)
+        if (strlen(j->env->dists[i]->name) == len &&
+            strncmp(j->env->dists[i]->name, name, len) == 0)
             return j->env->dists[i];
     return NULL;
 }
@@ -502,14 +572,20 @@ static void want_good_file(const struct judgement *j, struct finding *f, const s
 {
     const struct dist *owner = n->path ? owner_of(j, n->path) : NULL;
     if (owner && owner->version)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = owner->name, .force = true,
-                                   .spec = say(j, "==%s", owner->version), .why = "its files anew" });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_PACKAGE,
+                                     .name = owner->name,
+                                     .force = true,
+                                     .spec = say(j, "==%s", owner->version),
+                                     .why = "its files anew" });
     else if (n->path && (n->rule == LOAD_LIBRARY_PATH || on_library_path(j, n->path)))
-        finding_want(j->out, f, &(struct want){ .kind = WANT_UNSET_PATH, .name = path_dir(&j->out->arena, n->path),
-                                   .why = "the folder that holds it" });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_UNSET_PATH,
+                                     .name = path_dir(&j->out->arena, n->path),
+                                     .why = "the folder that holds it" });
     else
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                   .why = say(j, "install the package that owns %s again", n->path ? n->path : n->name) });
+        want_plain(j, f,
+                   say(j, "install the package that owns %s again", n->path ? n->path : n->name));
 }
 
 void judge_bad_files(const struct judgement *j)
@@ -520,19 +596,23 @@ void judge_bad_files(const struct judgement *j)
     struct finding *f = NULL;
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];
-        bool version = n->status == LOAD_BAD_VERSION && !(n->problem && strstr(n->problem, "`GLIBC"));
+        bool version = n->status == LOAD_BAD_VERSION &&
+                       !(n->problem && strstr(n->problem, "`GLIBC"));
         if (n->status != LOAD_BAD_FILE && n->status != LOAD_WRONG_CLASS && !version)
             continue;
         if (!f)
-            f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "a file that cannot serve stands where the loader looks first");
-        finding_evidence(j->out, f, n->name, n->problem ? n->problem : load_status_text(n->status), n->path);
+            f = finding_add(j->out, "library-conflict", SEVERITY_ERROR,
+                            "a file that cannot serve stands where the loader looks first");
+        finding_evidence(j->out, f, n->name, n->problem ? n->problem : load_status_text(n->status),
+                         n->path);
         want_good_file(j, f, n);
     }
     if (f || !try->error || !strstr(try->error, "undefined symbol"))
         return;
-    f = finding_add(j->out, "library-conflict", SEVERITY_ERROR, "the libraries found do not belong to one release");
+    f = finding_add(j->out, "library-conflict", SEVERITY_ERROR,
+                    "the libraries found do not belong to one release");
     finding_evidence(j->out, f, "the loader would say", try->error, try->provider_path);
-    finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "take all libraries of one release from one package" });
+    want_plain(j, f, "take all libraries of one release from one package");
 }
 
 void judge_provider_files(const struct judgement *j)
@@ -546,7 +626,8 @@ void judge_provider_files(const struct judgement *j)
           trt ? j->ort->tensorrt : j->ort->cuda },
     };
     struct finding *f = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(files) && !findings_of(j->out, "provider-library-missing"); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(files) && !findings_of(j->out, "provider-library-missing");
+         i++) {
         if (files[i].path)
             continue;
         if (!f)
@@ -557,14 +638,22 @@ void judge_provider_files(const struct judgement *j)
     if (!f)
         return;
     if (j->env && j->ort->package && j->ort->version)
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = j->ort->package, .force = true,
-                                   .spec = say(j, "==%s", j->ort->version), .why = "all of its files anew" });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_PACKAGE,
+                                     .name = j->ort->package,
+                                     .force = true,
+                                     .spec = say(j, "==%s", j->ort->version),
+                                     .why = "all of its files anew" });
     else
-        finding_want(j->out, f, &(struct want){ .kind = WANT_FILE, .name = j->ort->dir,
-                                   .why = "copy it there from the GPU archive of the same release" });
+        finding_want(
+            j->out, f,
+            &(struct want){ .kind = WANT_FILE,
+                            .name = j->ort->dir,
+                            .why = "copy it there from the GPU archive of the same release" });
 }
 
-/* From 1.28 on cuDNN and cuFFT are opened at the first node that wants them: the provider loads, the model may not run. */
+/* From 1.28 on cuDNN and cuFFT are opened at the first node that wants them: the provider loads,
+ * the model may not run. */
 void judge_lazy_libraries(const struct judgement *j)
 {
     const struct ort_try *try = judge_best_try(j);
@@ -578,7 +667,8 @@ void judge_lazy_libraries(const struct judgement *j)
             continue;
         bool cudnn = kb_soname_family(n->name) == KB_FAMILY_CUDNN;
         if (!f)
-            f = finding_add(j->out, cudnn ? "cudnn-missing" : "cuda-runtime-missing", SEVERITY_WARNING,
+            f = finding_add(j->out, cudnn ? "cudnn-missing" : "cuda-runtime-missing",
+                            SEVERITY_WARNING,
                             say(j, "the provider loads, but nodes that use %s will fail",
                                 kb_family_name(kb_soname_family(n->name))));
         tell_missing(j, f, n);
@@ -600,7 +690,9 @@ static void tell_other(const struct judgement *j, struct finding *f, const struc
     struct str searched = { 0 };
     for (size_t i = 0; i < n->n_searched; i++)
         str_addf(&searched, "%s%s", i ? ", " : "searched ", n->searched[i]);
-    finding_evidence(j->out, f, n->name, n->needed_by ? say(j, "needed by %s", path_base(n->needed_by)) : "opened by ONNX Runtime",
+    finding_evidence(j->out, f, n->name,
+                     n->needed_by ? say(j, "needed by %s", path_base(n->needed_by))
+                                  : "opened by ONNX Runtime",
                      searched.len ? str_get(&searched) : "predicted loader");
     str_done(&searched);
 }
@@ -609,7 +701,8 @@ static void tell_other(const struct judgement *j, struct finding *f, const struc
 static const char *file_named(const struct judgement *j, const char *error)
 {
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
-    const char *const own[] = { try->provider_path, j->ort->cuda, j->ort->tensorrt, j->ort->shared, j->ort->pybind };
+    const char *const own[] = { try->provider_path, j->ort->cuda, j->ort->tensorrt, j->ort->shared,
+                                j->ort->pybind };
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
         if (own[i] && strstr(error, own[i]))
             return own[i];
@@ -633,25 +726,31 @@ void judge_rest(const struct judgement *j)
             continue;
         own = str_starts(n->name, "libonnxruntime");
         if (!f)
-            f = finding_add(j->out, own ? "library-not-on-search-path" : "system-library-missing", SEVERITY_ERROR,
-                            own ? "ONNX Runtime's own provider libraries lie beside it, but the loader does not search there"
-                                : "a library of the system that the provider needs is not on this machine");
+            f = finding_add(
+                j->out, own ? "library-not-on-search-path" : "system-library-missing",
+                SEVERITY_ERROR,
+                own ? "ONNX Runtime's own provider libraries lie beside it, but the loader does not search there"
+                    : "a library of the system that the provider needs is not on this machine");
         tell_other(j, f, n);
     }
     if (f && own) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_LIBRARY_PATH, .name = j->ort->dir,
-                                   .why = "where the process is started" });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_LIBRARY_PATH,
+                                     .name = j->ort->dir,
+                                     .why = "where the process is started" });
     } else if (f) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "install the distribution's package that brings it" });
+        want_plain(j, f, "install the distribution's package that brings it");
     } else if (try->error && !findings_of(j->out, "driver-missing")) {
         struct load_need damaged = { .path = file_named(j, try->error) };
         damaged.name = damaged.path ? path_base(damaged.path) : NULL;
         f = finding_add(j->out, "library-conflict", SEVERITY_ERROR,
-                        damaged.path ? "a damaged file: the loader would end the process" : "the loader refuses the provider");
-        finding_evidence(j->out, f, "the loader would say", try->error, damaged.path ? damaged.path : try->provider_path);
+                        damaged.path ? "a damaged file: the loader would end the process"
+                                     : "the loader refuses the provider");
+        finding_evidence(j->out, f, "the loader would say", try->error,
+                         damaged.path ? damaged.path : try->provider_path);
         if (damaged.path)
             want_good_file(j, f, &damaged);
         else
-            finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN, .why = "see the closure: ortfit check --verbose" });
+            want_plain(j, f, "see the closure: ortfit check --verbose");
     }
 }

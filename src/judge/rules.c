@@ -9,33 +9,19 @@
 #include "version/pep440.h"
 #include "version/tag.h"
 
-/* Packages before libraries before paths, and libraries before drivers: a later step may be needless once an
- * earlier one is done. */
+/* Packages before libraries before paths, and libraries before drivers: a later step may be
+ * needless once an earlier one is done. */
 static const struct {
     judge_rule *rule;
     bool needs_gpu_build; /* only where the files on top are a GPU build */
 } rules[] = {
-    { judge_package_clash, false },
-    { judge_cpu_package, false },
-    { judge_exec_stack, false },
-    { judge_glibc, false },
-    { judge_numpy, false },
-    { judge_provider_files, true },
-    { judge_driver_age, true },
-    { judge_torch_pair, true },
-    { judge_bad_files, true },
-    { judge_libraries, true },
-    { judge_tensorrt, true },
-    { judge_flavours, true },
-    { judge_cudnn_mix, true },
-    { judge_driver, true },
-    { judge_gpu_visible, true },
-    { judge_compute_mode, true },
-    { judge_gpu_code, true },
-    { judge_cudnn_gpu, true },
-    { judge_lazy_libraries, true },
-    { judge_unread, false },
-    { judge_rest, true },
+    { judge_package_clash, false }, { judge_cpu_package, false }, { judge_exec_stack, false },
+    { judge_glibc, false },         { judge_numpy, false },       { judge_provider_files, true },
+    { judge_driver_age, true },     { judge_torch_pair, true },   { judge_bad_files, true },
+    { judge_libraries, true },      { judge_tensorrt, true },     { judge_flavours, true },
+    { judge_cudnn_mix, true },      { judge_driver, true },       { judge_gpu_visible, true },
+    { judge_compute_mode, true },   { judge_gpu_code, true },     { judge_cudnn_gpu, true },
+    { judge_lazy_libraries, true }, { judge_unread, false },      { judge_rest, true },
 };
 
 const char *verdict_text(enum verdict v)
@@ -78,7 +64,8 @@ bool judge_try_fits(const struct ort_try *try)
 
 const struct ort_try *judge_best_try(const struct judgement *j)
 {
-    static const enum ort_condition order[] = { ORT_AS_IS, ORT_AFTER_PRELOAD_DLLS, ORT_AFTER_TORCH };
+    static const enum ort_condition order[] = { ORT_AS_IS, ORT_AFTER_PRELOAD_DLLS,
+                                                ORT_AFTER_TORCH };
     for (size_t i = 0; i < ARRAY_LEN(order); i++)
         if (judge_try_fits(&j->p->tries[order[i]]))
             return &j->p->tries[order[i]];
@@ -136,14 +123,16 @@ static bool on_arm(const struct judgement *j)
     return m->arch && str_eq(m->arch, "aarch64");
 }
 
-static bool release_fits(const struct judgement *j, const struct kb_ort *row, const char *py_tag, int cuda_major)
+static bool release_fits(const struct judgement *j, const struct kb_ort *row, const char *py_tag,
+                         int cuda_major)
 {
     bool arm = on_arm(j);
     const char *glibc = arm ? row->glibc_tag_aarch64 : row->glibc_tag;
     const char *const *tags = arm ? row->py_aarch64 : row->py_linux;
     if (cuda_major && row->cuda_major != cuda_major)
         return false;
-    if (j->s->musl || !tags[0] || (j->s->glibc && glibc && glibc_minor(glibc) > glibc_minor(j->s->glibc)))
+    if (j->s->musl || !tags[0] ||
+        (j->s->glibc && glibc && glibc_minor(glibc) > glibc_minor(j->s->glibc)))
         return false;
     bool python = py_tag == NULL;
     for (; !python && *tags; tags++)
@@ -152,7 +141,8 @@ static bool release_fits(const struct judgement *j, const struct kb_ort *row, co
         return false;
     if (j->cc == 0)
         return true;
-    enum kb_cover cover = kb_gpu_code_cover(kb_ort_gpu_code(row->version, arm ? KB_LINUX_AARCH64 : KB_LINUX_X86_64), j->cc);
+    enum kb_cover cover = kb_gpu_code_cover(
+        kb_ort_gpu_code(row->version, arm ? KB_LINUX_AARCH64 : KB_LINUX_X86_64), j->cc);
     return cover == KB_COVER_CUBIN || cover == KB_COVER_PTX || cover == KB_COVER_UNKNOWN;
 }
 
@@ -164,7 +154,8 @@ const struct kb_ort *judge_choose_ort(const struct judgement *j, int cuda_major,
     char tag[16];
     const char *py_tag = NULL;
     if (j->env && j->env->major) {
-        struct wheel_target python = { .python_major = j->env->major, .python_minor = j->env->minor };
+        struct wheel_target python = { .python_major = j->env->major,
+                                       .python_minor = j->env->minor };
         py_tag = wheel_python_tag(&python, tag, sizeof(tag));
     }
     const struct kb_ort *best = NULL;
@@ -194,7 +185,8 @@ static void read_needs(struct judgement *j)
             j->cudnn_major = lib->major;
         if (lib->cuda_first && lib->cuda_first == lib->cuda_last && j->cuda_major == 0) {
             j->cuda_major = lib->cuda_first;
-            j->needs_source = n->needed_by && try->provider_path ? try->provider_path : j->ort->cuda;
+            j->needs_source = n->needed_by && try->provider_path ? try->provider_path
+                                                                 : j->ort->cuda;
         }
     }
     if (j->cuda_major == 0 && j->kb) {
@@ -229,11 +221,16 @@ void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_maj
     char spec[96];
     const char *soname = say(j, "libcudnn.so.%d", cudnn_major);
     const struct kb_soname *package = kb_soname_find(soname, cuda_major);
-    if (j->cc == 0 || j->cc >= 75 || !package || !kb_soname_spec(soname, cuda_major, j->cc, spec, sizeof(spec)))
+    if (j->cc == 0 || j->cc >= 75 || !package ||
+        !kb_soname_spec(soname, cuda_major, j->cc, spec, sizeof(spec)))
         return;
-    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = package->package, .spec = spec,
-                               .why = say(j, "the last cuDNN with code for compute capability %d.%d", j->cc / 10,
-                                          j->cc % 10) });
+    finding_want(
+        j->out, f,
+        &(struct want){ .kind = WANT_PACKAGE,
+                        .name = package->package,
+                        .spec = spec,
+                        .why = say(j, "the last cuDNN with code for compute capability %d.%d",
+                                   j->cc / 10, j->cc % 10) });
 }
 
 bool judge_by_conda(const struct judgement *j)
@@ -246,7 +243,8 @@ enum kb_dist_kind judge_kind(const struct judgement *j, const char *package)
     const struct kb_dist *d = package ? kb_dist_find(package) : NULL;
     for (size_t i = 0; package && i < j->ort->n_dists; i++) {
         const struct dist *own = j->ort->dists[i];
-        if (!str_eq(own->name, package) || !(own->build || (own->installer && str_eq(own->installer, "conda"))) ||
+        if (!str_eq(own->name, package) ||
+            !(own->build || (own->installer && str_eq(own->installer, "conda"))) ||
             !kb_dist_find_in("conda", package))
             continue;
         bool cuda = own->build ? strstr(own->build, "cuda") != NULL : j->ort->cuda != NULL;
@@ -262,33 +260,43 @@ static bool in_wheels(const struct judgement *j, const struct kb_ort *row)
     return c && str_starts(c->path, j->env->prefix);
 }
 
-void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row, const char *why)
+void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row,
+                        const char *why)
 {
     if (judge_by_conda(j)) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime", .spec = "=*=*cuda*",
-                                   .why = "conda's CUDA build of the newest version that fits" });
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_PACKAGE,
+                                     .name = "onnxruntime",
+                                     .spec = "=*=*cuda*",
+                                     .why = "conda's CUDA build of the newest version that fits" });
         return;
     }
     if (!j->env) {
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                                   .why = say(j, "take ONNX Runtime %s: %s", row->version, why) });
+        want_plain(j, f, say(j, "take ONNX Runtime %s: %s", row->version, why));
         return;
     }
     const struct kb_extra *cuda = kb_extra_find(row->version, "cuda");
     bool serve = copies_serve(j, row), wheels = !serve && cuda && cuda->installable != KB_NO;
-    finding_want(j->out, f, &(struct want){ .kind = WANT_PACKAGE, .name = "onnxruntime-gpu",
-                               .spec = say(j, "==%s", row->version), .extras = wheels ? "cuda,cudnn" : NULL, .why = why });
+    finding_want(j->out, f,
+                 &(struct want){ .kind = WANT_PACKAGE,
+                                 .name = "onnxruntime-gpu",
+                                 .spec = say(j, "==%s", row->version),
+                                 .extras = wheels ? "cuda,cudnn" : NULL,
+                                 .why = why });
     if (wheels)
         judge_want_cudnn(j, f, row->cuda_major, row->cudnn_major);
     if (row->preload_dlls == KB_YES && (wheels || (serve && in_wheels(j, row))))
-        finding_want(j->out, f, &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
+        finding_want(
+            j->out, f,
+            &(struct want){ .kind = WANT_PRELOAD_DLLS, .why = "before the first session" });
 }
 
 /* Nothing but the driver's own libraries is missing in a tree that no machine runs yet. */
 static bool driver_alone_open(const struct judgement *j)
 {
     const struct finding *driver = findings_of(j->out, "driver-missing");
-    return driver && driver->severity == SEVERITY_WARNING && judge_try_fits(&j->p->tries[ORT_AS_IS]);
+    return driver && driver->severity == SEVERITY_WARNING &&
+           judge_try_fits(&j->p->tries[ORT_AS_IS]);
 }
 
 static enum verdict verdict_of(const struct judgement *j)
@@ -312,8 +320,14 @@ void judge_run(const struct snapshot *s, const struct target *t, const struct or
                enum ort_provider provider, struct judged *ret)
 {
     *ret = (struct judged){ 0 };
-    ret->j = (struct judgement){ .s = s, .t = t, .ort = t->ort, .env = t->env, .p = p, .provider = provider,
-                                 .cc = least_cc(s), .out = &ret->findings };
+    ret->j = (struct judgement){ .s = s,
+                                 .t = t,
+                                 .ort = t->ort,
+                                 .env = t->env,
+                                 .p = p,
+                                 .provider = provider,
+                                 .cc = least_cc(s),
+                                 .out = &ret->findings };
     if (!t->ort) {
         judge_unread(&ret->j);
         if (t->kind == TARGET_ENV)

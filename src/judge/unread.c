@@ -21,7 +21,8 @@ void judge_unread(const struct judgement *j)
 {
     if (!judge_lacks_facts(j))
         return;
-    struct finding *f = finding_add(j->out, "not-readable", SEVERITY_WARNING, "what decides cannot be read here");
+    struct finding *f = finding_add(j->out, "not-readable", SEVERITY_WARNING,
+                                    "what decides cannot be read here");
     for (size_t i = 0; i < j->s->unread.n; i++) {
         const struct unread *u = &j->s->unread.at[i];
         if (!u->env || u->env == j->env)
@@ -31,6 +32,5 @@ void judge_unread(const struct judgement *j)
     const char *damaged = place_damage(j->s->place, &error);
     if (damaged)
         finding_evidence(j->out, f, "damaged", strerror(error), damaged);
-    finding_want(j->out, f, &(struct want){ .kind = WANT_PLAIN,
-                               .why = "run ortfit as a user who may read it; an input/output error is the disk's" });
+    want_plain(j, f, "run ortfit as a user who may read it; an input/output error is the disk's");
 }

@@ -24,7 +24,9 @@ struct player {
     struct arena *a;
     struct load_process *proc;
     struct ort_try *try;
-    struct { VEC(struct load_need); } needs;
+    struct {
+        VEC(struct load_need);
+    } needs;
 };
 
 static const char *provider_file(const struct player *p)
@@ -57,7 +59,8 @@ static struct load_need need_dup(struct player *p, const struct load_need *n)
     keep_text(p, &made.needed_by, n->needed_by);
     keep_text(p, &made.path, n->path);
     keep_text(p, &made.problem, n->problem);
-    const char **searched = n->n_searched ? arena_alloc(p->a, n->n_searched * sizeof(*searched)) : NULL;
+    const char **searched = n->n_searched ? arena_alloc(p->a, n->n_searched * sizeof(*searched))
+                                          : NULL;
     for (size_t i = 0; i < n->n_searched; i++)
         keep_text(p, &searched[i], n->searched[i]);
     made.searched = searched;
@@ -86,7 +89,8 @@ static void answer(struct player *p, const struct load_result *r)
         keep_text(p, &p->try->error, r->error);
 }
 
-/* Up to 1.15: six libraries by bare name and global, at import; if one fails, the provider is never tried. */
+/* Up to 1.15: six libraries by bare name and global, at import; if one fails, the provider is never
+ * tried. */
 static int play_ld_preload(struct player *p, bool *ret_failed, struct err *e)
 {
     *ret_failed = false;
@@ -143,8 +147,8 @@ static int play_import(struct player *p, bool *ret_stop, struct err *e)
     return 0;
 }
 
-static int open_one(struct player *p, const char *file, const char *name, unsigned flags, struct load_result *r,
-                    struct err *e)
+static int open_one(struct player *p, const char *file, const char *name, unsigned flags,
+                    struct load_result *r, struct err *e)
 {
     const char *caller = runtime_file(p);
     if (p->full_path && file)
@@ -155,7 +159,8 @@ static int open_one(struct player *p, const char *file, const char *name, unsign
 static int play_provider(struct player *p, struct err *e)
 {
     struct load_result r;
-    int code = open_one(p, p->ort->shared, SHARED_NAME, LOAD_FLAG_GLOBAL | LOAD_FLAG_EXPLORE, &r, e);
+    int code = open_one(p, p->ort->shared, SHARED_NAME, LOAD_FLAG_GLOBAL | LOAD_FLAG_EXPLORE, &r,
+                        e);
     if (code < 0)
         return code;
     needs_add(p, &r);
@@ -183,7 +188,8 @@ static int play_lazy(struct player *p, struct err *e)
     const char *caller = p->try->loads == ANSWER_YES ? p->try->provider_path : NULL;
     for (const char *const *name = p->kb->lazy; *name; name++) {
         struct load_result r;
-        int code = load_dlopen(p->proc, *name, caller, LOAD_FLAG_NO_SYMBOLS | LOAD_FLAG_EXPLORE, &r, e);
+        int code = load_dlopen(p->proc, *name, caller, LOAD_FLAG_NO_SYMBOLS | LOAD_FLAG_EXPLORE, &r,
+                               e);
         if (code < 0)
             return code;
         struct load_need n = { .name = *name, .status = r.known ? LOAD_LAZY : LOAD_UNKNOWN };
@@ -202,7 +208,8 @@ static int play_lazy(struct player *p, struct err *e)
     return 0;
 }
 
-/* Made for another CUDA major though the name is right: told by the copy's owner, which the probe found out. */
+/* Made for another CUDA major though the name is right: told by the copy's owner, which the probe
+ * found out. */
 static void mark_flavours(struct player *p)
 {
     for (size_t i = 0; i < p->needs.n; i++) {
@@ -219,8 +226,8 @@ static void mark_flavours(struct player *p)
                 continue;
             if (c->cuda_major != p->cuda_major) {
                 n->status = LOAD_WRONG_FLAVOUR;
-                n->problem = arena_printf(p->a, "made for CUDA %d%s%s", c->cuda_major, c->owner ? ": " : "",
-                                          c->owner ? c->owner : "");
+                n->problem = arena_printf(p->a, "made for CUDA %d%s%s", c->cuda_major,
+                                          c->owner ? ": " : "", c->owner ? c->owner : "");
             }
             break;
         }
@@ -254,7 +261,9 @@ static int play(struct player *p, enum ort_condition condition, struct err *e)
     if (code == 0)
         code = play_import(p, &stop, e);
     if (code == 0 && !stop && condition == ORT_AFTER_PRELOAD_DLLS) {
-        int major = p->ort->cuda_built ? cuda_parse(p->ort->cuda_built) / 1000 : p->kb ? p->kb->cuda_major : 0;
+        int major = p->ort->cuda_built ? cuda_parse(p->ort->cuda_built) / 1000
+                    : p->kb            ? p->kb->cuda_major
+                                       : 0;
         code = major ? python_preload_dlls(p->s, p->ort, major, p->proc, e) : 0;
     }
     if (code == 0 && !stop)
@@ -286,8 +295,8 @@ static bool opens_by_full_path(const struct player *p)
     return p->ort->version && pep440_compare_text(p->ort->version, "1.24") >= 0;
 }
 
-/* The interpreter where it is a program: a script or a damaged file in its place starts another, which is not known,
- * so it is taken for a plain one. */
+/* The interpreter where it is a program: a script or a damaged file in its place starts another,
+ * which is not known, so it is taken for a plain one. */
 static const char *interpreter(const struct player *p)
 {
     const char *exe = p->t->exe ? p->t->exe : p->t->env ? p->t->env->exe : NULL;
@@ -299,12 +308,13 @@ static const char *interpreter(const struct player *p)
     if (file->known != KNOWN_PRESENT)
         return NULL;
     enum elf_problem problem = file->elf->problem;
-    bool program = problem == ELF_FINE || problem == ELF_PIE || problem == ELF_EXECUTABLE || problem == ELF_NOOPEN;
+    bool program = problem == ELF_FINE || problem == ELF_PIE || problem == ELF_EXECUTABLE ||
+                   problem == ELF_NOOPEN;
     return program ? exe : NULL;
 }
 
-int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provider provider, struct arena *a,
-                struct ort_prediction *ret, struct err *e)
+int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provider provider,
+                struct arena *a, struct ort_prediction *ret, struct err *e)
 {
     *ret = (struct ort_prediction){ .target = t };
     struct player p = { .s = s, .t = t, .ort = t->ort, .provider = provider, .a = a };
@@ -324,7 +334,8 @@ int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provi
         p.try->applies = applies(&p, (enum ort_condition)c);
         if (!p.try->applies)
             continue;
-        struct load_config config = { .exe = t->exe && t->kind != TARGET_ENV ? t->exe : interpreter(&p),
+        struct load_config config = { .exe = t->exe && t->kind != TARGET_ENV ? t->exe
+                                                                             : interpreter(&p),
                                       .library_path = place_getenv(s->place, "LD_LIBRARY_PATH"),
                                       .preload = place_getenv(s->place, "LD_PRELOAD") };
         int code = load_process_new(s->place, &config, &p.proc, e);

@@ -13,8 +13,8 @@
 /* torch's list of CUDA libraries: nvidia/<folder>/lib, and nvidia/cu<major>/lib from CUDA 13 on. */
 static const struct torch_row {
     const char *folder, *stem;
-    bool after_failure;  /* opened when libtorch_global_deps.so does not load */
-    const char *since;   /* opened also after it has loaded, from this torch on; NULL: never */
+    bool after_failure; /* opened when libtorch_global_deps.so does not load */
+    const char *since;  /* opened also after it has loaded, from this torch on; NULL: never */
 } torch_rows[] = {
     { "cublas", "libcublasLt.so.", false, "2.11" },
     { "cublas", "libcublas.so.", true, "2.11" },
@@ -56,12 +56,14 @@ static const char *find_wheel(struct place *p, const struct pyenv *env, const st
         const char *own = arena_printf(a, "%s/nvidia/%s/lib", env->sys_path[i], row->folder);
         const char *shared = arena_printf(a, "%s/nvidia/cu%d/lib", env->sys_path[i], major);
         for (size_t k = 0; k < env->n_nvidia_dirs; k++) {
-            const char *found = str_eq(env->nvidia_dirs[k], own) ? match_in(p, own, row->stem) : NULL;
+            const char *found = str_eq(env->nvidia_dirs[k], own) ? match_in(p, own, row->stem)
+                                                                 : NULL;
             if (found)
                 return found;
         }
         for (size_t k = 0; k < env->n_nvidia_dirs; k++) {
-            const char *found = str_eq(env->nvidia_dirs[k], shared) ? match_in(p, shared, row->stem) : NULL;
+            const char *found = str_eq(env->nvidia_dirs[k], shared) ? match_in(p, shared, row->stem)
+                                                                    : NULL;
             if (found)
                 return found;
         }
@@ -69,8 +71,8 @@ static const char *find_wheel(struct place *p, const struct pyenv *env, const st
     return NULL;
 }
 
-static int preload_rows(const struct snapshot *s, const struct pyenv *env, bool failed, struct load_process *proc,
-                        struct err *e)
+static int preload_rows(const struct snapshot *s, const struct pyenv *env, bool failed,
+                        struct load_process *proc, struct err *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(torch_rows); i++) {
         const struct torch_row *row = &torch_rows[i];
@@ -95,8 +97,9 @@ static const char *extension_module(struct place *p, const char *dir)
     return NULL;
 }
 
-int python_import_torch(const struct snapshot *s, const struct pyenv *env, struct load_process *proc,
-                        struct arena *a, const char **ret_error, struct err *e)
+int python_import_torch(const struct snapshot *s, const struct pyenv *env,
+                        struct load_process *proc, struct arena *a, const char **ret_error,
+                        struct err *e)
 {
     struct load_result result;
     const char *deps = path_join(a, env->torch_dir, "lib/libtorch_global_deps.so");
@@ -121,15 +124,19 @@ int python_import_torch(const struct snapshot *s, const struct pyenv *env, struc
     return r;
 }
 
-/* preload_dlls opens these, in this order, below the folder that holds onnxruntime/; %d is the CUDA major. */
+/* preload_dlls opens these, in this order, below the folder that holds onnxruntime/; %d is the CUDA
+ * major. */
 static const struct preload_row {
     const char *folder; /* up to CUDA 12 */
     const char *shared; /* from CUDA 13 on */
     const char *name;   /* NULL: cuFFT, whose number runs one behind CUDA's */
 } preload_table[] = {
-    { "cublas", "cu", "libcublasLt.so.%d" },    { "cublas", "cu", "libcublas.so.%d" },
-    { "cuda_nvrtc", "cu", "libnvrtc.so.%d" },   { "curand", "cu", "libcurand.so.10" },
-    { "cufft", "cu", NULL },                    { "cuda_runtime", "cu", "libcudart.so.%d" },
+    { "cublas", "cu", "libcublasLt.so.%d" },
+    { "cublas", "cu", "libcublas.so.%d" },
+    { "cuda_nvrtc", "cu", "libnvrtc.so.%d" },
+    { "curand", "cu", "libcurand.so.10" },
+    { "cufft", "cu", NULL },
+    { "cuda_runtime", "cu", "libcudart.so.%d" },
     { "cudnn", "cudnn", "libcudnn.so.9" },
 };
 
@@ -138,7 +145,8 @@ static const char *preload_name(const struct preload_row *row, int cuda_major, s
     if (!row->name)
         return arena_printf(a, "libcufft.so.%d", cuda_major - 1);
     const char *number = strstr(row->name, "%d");
-    return number ? arena_printf(a, "%.*s%d", (int)(number - row->name), row->name, cuda_major) : row->name;
+    return number ? arena_printf(a, "%.*s%d", (int)(number - row->name), row->name, cuda_major)
+                  : row->name;
 }
 
 int python_preload_dlls(const struct snapshot *s, const struct ort_install *ort, int cuda_major,
@@ -160,9 +168,11 @@ int python_preload_dlls(const struct snapshot *s, const struct ort_install *ort,
         r = load_dlopen(proc, file, NULL, QUIET, &result, e);
         opened[i] = r == 0 && result.loads;
     }
-    /* What no wheel brought is asked of the loader under its bare name, after all that the wheels have. */
+    /* What no wheel brought is asked of the loader under its bare name, after all that the wheels
+     * have. */
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(preload_table); i++)
         if (!opened[i])
-            r = load_dlopen(proc, preload_name(&preload_table[i], cuda_major, a), NULL, QUIET, &result, e);
+            r = load_dlopen(proc, preload_name(&preload_table[i], cuda_major, a), NULL, QUIET,
+                            &result, e);
     return r;
 }

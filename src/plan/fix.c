@@ -8,7 +8,8 @@
 
 #define ARGS_MAX 64
 
-/* One row an installer: the words of its commands. %P is the interpreter, %E the environment's folder. */
+/* One row an installer: the words of its commands. %P is the interpreter, %E the environment's
+ * folder. */
 struct installer {
     const char *name;
     const char *install[8], *remove[8];
@@ -17,13 +18,26 @@ struct installer {
 };
 
 static const struct installer installers[] = {
-    { "pip", { "%P", "-m", "pip", "install" }, { "%P", "-m", "pip", "uninstall", "-y" },
-      { "--force-reinstall", "--no-deps" }, false },
-    { "uv", { "uv", "pip", "install", "--python", "%P" }, { "uv", "pip", "uninstall", "--python", "%P" },
-      { "--reinstall", "--no-deps" }, false },
-    { "conda", { "conda", "install", "-y", "-p", "%E", "-c", "conda-forge" }, { "conda", "remove", "-y", "--force", "-p", "%E" },
-      { "--force-reinstall" }, true },
-    { "apt", { "apt-get", "install", "-y" }, { "apt-get", "remove", "-y" }, { "--reinstall" }, true },
+    { "pip",
+      { "%P", "-m", "pip", "install" },
+      { "%P", "-m", "pip", "uninstall", "-y" },
+      { "--force-reinstall", "--no-deps" },
+      false },
+    { "uv",
+      { "uv", "pip", "install", "--python", "%P" },
+      { "uv", "pip", "uninstall", "--python", "%P" },
+      { "--reinstall", "--no-deps" },
+      false },
+    { "conda",
+      { "conda", "install", "-y", "-p", "%E", "-c", "conda-forge" },
+      { "conda", "remove", "-y", "--force", "-p", "%E" },
+      { "--force-reinstall" },
+      true },
+    { "apt",
+      { "apt-get", "install", "-y" },
+      { "apt-get", "remove", "-y" },
+      { "--reinstall" },
+      true },
 };
 
 struct command {
@@ -38,7 +52,8 @@ static void command_add(struct command *c, const char *arg)
         c->args[c->n++] = arg;
 }
 
-static void command_words(struct command *c, const struct judgement *j, const char *const *words, size_t max)
+static void command_words(struct command *c, const struct judgement *j, const char *const *words,
+                          size_t max)
 {
     for (size_t i = 0; i < max && words[i]; i++) {
         const char *w = words[i];
@@ -55,8 +70,8 @@ static bool externally_managed(const struct judgement *j)
 {
     if (!j->env || j->env->kind != ENV_SYSTEM)
         return false;
-    const char *dir = arena_printf(&j->out->arena, "%s/lib/python%d.%d/EXTERNALLY-MANAGED", j->env->base_prefix,
-                                   j->env->major, j->env->minor);
+    const char *dir = arena_printf(&j->out->arena, "%s/lib/python%d.%d/EXTERNALLY-MANAGED",
+                                   j->env->base_prefix, j->env->major, j->env->minor);
     return place_exists(j->s->place, dir);
 }
 
@@ -76,7 +91,8 @@ static const char *requirement(struct arena *a, const struct installer *with, co
     const char *spec = w->spec ? w->spec : "";
     if (with->conda_specs)
         return arena_printf(a, "%s%s", w->name, str_starts(spec, "==") ? spec + 1 : spec);
-    return w->extras ? arena_printf(a, "%s[%s]%s", w->name, w->extras, spec) : arena_printf(a, "%s%s", w->name, spec);
+    return w->extras ? arena_printf(a, "%s[%s]%s", w->name, w->extras, spec)
+                     : arena_printf(a, "%s%s", w->name, spec);
 }
 
 static void fix_add(struct finding *f, struct fix made)
@@ -146,11 +162,15 @@ static void plan_rest(const struct judgement *j, struct finding *f, const struct
     case WANT_LIBRARY_PATH:
         return; /* one step for all findings, see reach */
     case WANT_UNSET_PATH:
-        fix_add(f, (struct fix){ .why = arena_printf(a, "take %s off LD_LIBRARY_PATH: %s", w->name, w->why) });
+        fix_add(f, (struct fix){ .why = arena_printf(a, "take %s off LD_LIBRARY_PATH: %s", w->name,
+                                                     w->why) });
         return;
     case WANT_GPU_ACCESS:
-        fix_add(f, (struct fix){ .why = arena_printf(a, "start the container with --gpus all (Docker) or "
-                                                        "--device nvidia.com/gpu=all (Podman): %s", w->why) });
+        fix_add(f,
+                (struct fix){ .why = arena_printf(a,
+                                                  "start the container with --gpus all (Docker) or "
+                                                  "--device nvidia.com/gpu=all (Podman): %s",
+                                                  w->why) });
         return;
     case WANT_DRIVER:
     case WANT_REBOOT:
@@ -163,13 +183,13 @@ static void plan_rest(const struct judgement *j, struct finding *f, const struct
     }
 }
 
-/* How the process comes to its libraries is one thing for all findings: two exports of one variable would undo each
- * other, and preload_dlls() opens every wheel that is there. */
+/* How the process comes to its libraries is one thing for all findings: two exports of one variable
+ * would undo each other, and preload_dlls() opens every wheel that is there. */
 struct reach {
     const struct want *preload, *torch; /* NULL: not wanted */
     const char *path_why;
-    struct str dirs;                    /* folders for LD_LIBRARY_PATH, joined */
-    const struct finding *told;         /* the finding whose fix says it */
+    struct str dirs;            /* folders for LD_LIBRARY_PATH, joined */
+    const struct finding *told; /* the finding whose fix says it */
 };
 
 static bool has_dir(const char *joined, const char *dir, size_t n)
@@ -218,7 +238,9 @@ static void reach_collect(const struct judgement *j, const struct findings *f, s
                 r->torch = w;
         }
     /* What preload_dlls() finds below the folder of onnxruntime needs no path. */
-    const char *wheels = r->preload ? path_join(&j->out->arena, path_dir(&j->out->arena, j->ort->dir), "nvidia/") : NULL;
+    const char *wheels = r->preload ? path_join(&j->out->arena,
+                                                path_dir(&j->out->arena, j->ort->dir), "nvidia/")
+                                    : NULL;
     for (size_t i = 0; i < f->n; i++)
         for (size_t k = 0; k < f->at[i]->wants.n; k++) {
             const struct want *w = &f->at[i]->wants.at[k];
@@ -233,7 +255,8 @@ static void reach_tell(const struct judgement *j, struct reach *r, struct findin
 {
     struct arena *a = &j->out->arena;
     if (r->told) {
-        fix_add(f, (struct fix){ .why = arena_printf(a, "goes with the last step of %s", r->told->cause) });
+        fix_add(f, (struct fix){
+                       .why = arena_printf(a, "goes with the last step of %s", r->told->cause) });
         return;
     }
     r->told = f;
@@ -244,8 +267,10 @@ static void reach_tell(const struct judgement *j, struct reach *r, struct findin
     if (r->dirs.len == 0)
         return;
     const char *old = place_getenv(j->s->place, "LD_LIBRARY_PATH");
-    const char *value = arena_printf(a, "%s%s%s", str_get(&r->dirs), old && old[0] ? ":" : "", old ? old : "");
-    fix_add(f, (struct fix){ .why = r->path_why, .env_name = "LD_LIBRARY_PATH", .env_value = value });
+    const char *value = arena_printf(a, "%s%s%s", str_get(&r->dirs), old && old[0] ? ":" : "",
+                                     old ? old : "");
+    fix_add(f,
+            (struct fix){ .why = r->path_why, .env_name = "LD_LIBRARY_PATH", .env_value = value });
 }
 
 void plan_fixes(const struct judgement *j, struct findings *f)
@@ -274,8 +299,9 @@ void plan_install(struct judged *judged)
         return;
     struct arena *a = &judged->findings.arena;
     struct finding f = { 0 };
-    judge_want_release(&j, &f, row, arena_printf(a, "the newest that fits: CUDA %d, cuDNN %d; published by %s",
-                                                 row->cuda_major, row->cudnn_major, kb_date()));
+    judge_want_release(&j, &f, row,
+                       arena_printf(a, "the newest that fits: CUDA %d, cuDNN %d; published by %s",
+                                    row->cuda_major, row->cudnn_major, kb_date()));
     plan_pass(&j, &f, PASS_INSTALL);
     struct fix *kept = arena_new(a, struct fix);
     *kept = f.fixes.at[0];
@@ -286,7 +312,8 @@ void plan_install(struct judged *judged)
 
 static void quote(struct str *to, const char *arg)
 {
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%";
+    static const char safe[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%";
     if (arg[0] && strspn(arg, safe) == strlen(arg)) {
         str_add(to, arg);
         return;
