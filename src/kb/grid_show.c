@@ -51,7 +51,7 @@ static void forms_of(struct forms *f, struct arena *a, const char *asked)
     size_t digits = strspn(asked, "0123456789");
     if (digits == 3 && asked[digits] == '.') /* 550.54.14 is of branch 550 */
         form_add(f, arena_strndup(a, asked, digits), KB_CELL_NUMBER, true);
-    const struct kb_gpu *gpu = isalpha((unsigned char)asked[0]) && !strchr(asked, '-') ? kb_gpu_find(asked) : NULL;
+    const struct kb_gpu *gpu = isalpha((unsigned char)asked[0]) && !kb_wheel_find(asked) ? kb_gpu_find(asked) : NULL;
     if (gpu) {
         form_add(f, gpu->name, KB_CELL_TEXT, false);
         forms_of_cc(f, a, gpu->cc, true);
@@ -203,6 +203,9 @@ static const char *nearest(const char *asked, const struct kb_table *only)
         near_try(&best, asked, kb_table_at(i)->name, NULL);
     if (best.word && best.distance < 3)
         return best.word;
+    for (size_t i = 0; !only && strlen(asked) > 3 && kb_table_at(i); i++)
+        if (strstr(kb_table_at(i)->name, asked))
+            return kb_table_at(i)->name;
     for (size_t i = 0; kb_table_at(i); i++) {
         const struct kb_table *t = kb_table_at(i);
         for (size_t row = 0; row < t->n_rows && (!only || only == t); row++)

@@ -344,8 +344,8 @@ void kb_view_table(struct arena *a, struct kb_view *ret)
         .title = "ONNX Runtime, CUDA, cuDNN, driver, Python, PyTorch: what fits",
         .intro = "Of onnxruntime-gpu as it is on the public index. A release that is not listed is not there. CUDA is what it was "
                  "compiled with: any minor version of the same major serves. The driver is the oldest on which programs of that "
-                 "CUDA major run. Releases of torch, of the public index too, have the same CUDA and cuDNN major and a common "
-                 "Python. A cubin serves GPUs of its own major and of its minor or above, one with an 'a' that GPU alone; "
+                 "CUDA major run. torch is that of the public index with the same CUDA and cuDNN major and a Python that both "
+                 "have: the two can share libraries. A cubin serves GPUs of its own major and of its minor or above, one with an 'a' that GPU alone; "
                  "PTX serves newer GPUs, when the driver can compile it.",
         .grids = arena_zalloc(a, (2 + ARRAY_LEN(code)) * sizeof(struct kb_grid)),
         .n_grids = 2 + ARRAY_LEN(code),

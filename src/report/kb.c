@@ -1,5 +1,6 @@
 #include "report/kb.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,11 +116,14 @@ void json_kb(struct json *j, const struct kb_view *view)
 
 /* --- Markdown --- */
 
+/* What Markdown would take for its own: within words '_' is none of it. */
 static void md_put(FILE *out, const char *s)
 {
+    bool in_word = false;
     for (; *s; s++) {
-        if (strchr("|<>*_[]", *s))
+        if (strchr("|<*\\", *s) || (*s == '_' && !(in_word && isalnum((unsigned char)s[1]))))
             fputc('\\', out);
+        in_word = isalnum((unsigned char)*s) || *s == '_';
         fputc(*s, out);
     }
 }
