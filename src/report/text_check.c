@@ -48,7 +48,7 @@ static void head(struct text_out *t, const struct judged *judged)
     unsigned columns = t->style->columns ? t->style->columns : 100;
     size_t used = strlen(left) + strlen(right);
     text_bold(t, left);
-    if (used + 2 <= columns && columns <= 200)
+    if (used + 2 <= columns)
         fprintf(t->out, "%*s", (int)(columns - used < 4 ? columns - used : 4), "");
     else
         fputs("\n  ", t->out);
@@ -79,7 +79,26 @@ static const char *short_value(struct text_out *t, const char *value)
     return arena_printf(&t->a, "%.*s%s%s", (int)(at - cut), cut, short_prefix, at + strlen(env->prefix));
 }
 
-/* Libraries that share what is said of them stand on one line. */
+static bool same_value(const struct evidence *a, const struct evidence *b)
+{
+    return a->value && b->value && str_eq(a->value, b->value);
+}
+
+/* Those that share what is said of them stand on one line; file names with blanks between, other words with commas. */
+static void evidence_facts(struct text_out *t, const struct finding *f, size_t first)
+{
+    bool words = false;
+    for (size_t k = first; k < f->evidence.n; k++)
+        words |= same_value(&f->evidence.at[first], &f->evidence.at[k]) && strchr(f->evidence.at[k].fact, ' ');
+    for (size_t k = first; k < f->evidence.n; k++) {
+        if (k != first && !same_value(&f->evidence.at[first], &f->evidence.at[k]))
+            continue;
+        if (k != first)
+            fputs(words ? ", " : " ", t->out);
+        text_put(t, f->evidence.at[k].fact);
+    }
+}
+
 static void evidence(struct text_out *t, const struct finding *f)
 {
     size_t shown = 0;
@@ -87,7 +106,7 @@ static void evidence(struct text_out *t, const struct finding *f)
         const struct evidence *e = &f->evidence.at[i];
         bool told = false;
         for (size_t k = 0; k < i; k++)
-            told |= e->value && f->evidence.at[k].value && str_eq(e->value, f->evidence.at[k].value);
+            told |= same_value(e, &f->evidence.at[k]);
         if (told)
             continue;
         if (shown++ == EVIDENCE_SHOWN && !t->style->verbose) {
@@ -95,13 +114,7 @@ static void evidence(struct text_out *t, const struct finding *f)
             break;
         }
         fputs("    ", t->out);
-        for (size_t k = i; k < f->evidence.n; k++) {
-            if (k != i && !(e->value && f->evidence.at[k].value && str_eq(e->value, f->evidence.at[k].value)))
-                continue;
-            if (k != i)
-                fputc(' ', t->out);
-            text_put(t, f->evidence.at[k].fact);
-        }
+        evidence_facts(t, f, i);
         if (e->value) {
             fputs("   ", t->out);
             text_put(t, short_value(t, e->value));
@@ -208,7 +221,7 @@ static void closure(struct text_out *t, const struct judgement *j)
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct load_need *n = &try->needs[i];
         fprintf(t->out, "    %-13s %-40s ", load_status_text(n->status), n->name);
-        text_put(t, n->path ? n->path : n->needed_by ? n->needed_by : "");
+        text_put(t, n->path ? n->path : n->needed_by ? arena_printf(&t->a, "needed by %s", path_base(n->needed_by)) : "");
         if (load_rule_text(n->rule))
             fprintf(t->out, "  (%s)", load_rule_text(n->rule));
         fputc('\n', t->out);
