@@ -1,15 +1,22 @@
 #include "base/err.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 /* File names reach messages: control characters would let a hostile name write to the terminal. */
 static void make_printable(char *text)
 {
-    for (unsigned char *c = (unsigned char *)text; *c; c++)
-        if (*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    for (char *c = text, *end = text + strlen(text); c < end;) {
+        size_t len = utf8_len(c, (size_t)(end - c));
+        unsigned char first = (unsigned char)*c; /* no UTF-8: 8-bit terminals know C1 as one byte */
+        bool control = len > 0 ? utf8_is_control(c, len) : first < 0xa0;
+        for (size_t step = len ? len : 1; step > 0; step--, c++)
+            *c = control ? '?' : *c;
+    }
 }
 
 void err_fill(struct err *e, enum err_code code, const char *fmt, ...)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 void json_begin(struct json *j, FILE *out, bool pretty)
 {
@@ -92,32 +93,6 @@ void json_arr_inline(struct json *j)
 void json_arr_end(struct json *j)
 {
     close_(j, ']');
-}
-
-/* Length of the valid UTF-8 sequence at s, or 0 (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_len(const unsigned char *s, size_t left)
-{
-    static const struct {
-        unsigned char lo, hi, second_lo, second_hi;
-        size_t len;
-    } forms[] = {
-        { 0x00, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-        { 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-    };
-    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-        if (s[0] < forms[i].lo || s[0] > forms[i].hi)
-            continue;
-        if (forms[i].len > left)
-            return 0;
-        if (forms[i].len > 1 && (s[1] < forms[i].second_lo || s[1] > forms[i].second_hi))
-            return 0;
-        for (size_t k = 2; k < forms[i].len; k++)
-            if (s[k] < 0x80 || s[k] > 0xbf)
-                return 0;
-        return forms[i].len;
-    }
-    return 0;
 }
 
 static void write_string(struct json *j, const char *text, size_t n)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/jsonw.h"
@@ -239,6 +240,12 @@ static void field_set(const struct field *f, void *at, uint64_t n)
     }
 }
 
+static void save_text(struct json *to, const char *key, const char *text)
+{
+    json_key(to, key);
+    json_text(to, text);
+}
+
 /* Zeros, false and NULL are left out. */
 static void save_fields(const struct elf *elf, struct json *to)
 {
@@ -248,7 +255,7 @@ static void save_fields(const struct elf *elf, struct json *to)
         if (f->kind == FIELD_TEXT) {
             const char *text = *(const char *const *)(const void *)at;
             if (text)
-                json_kstr(to, f->key, text);
+                save_text(to, f->key, text);
             continue;
         }
         uint64_t n = field_number(f, at);
@@ -266,7 +273,7 @@ static void save_lists(const struct elf *elf, struct json *to)
         json_key(to, "needed");
         json_arr_inline(to);
         for (size_t i = 0; i < elf->n_needed; i++)
-            json_str(to, elf->needed[i]);
+            json_text(to, elf->needed[i]);
         json_arr_end(to);
     }
     if (elf->n_filters) {
@@ -274,7 +281,7 @@ static void save_lists(const struct elf *elf, struct json *to)
         json_arr_inline(to);
         for (size_t i = 0; i < elf->n_filters; i++) {
             json_arr_inline(to);
-            json_str(to, elf->filters[i]);
+            json_text(to, elf->filters[i]);
             json_bool(to, elf->filter_info[i].optional);
             json_uint(to, elf->filter_info[i].needed_before);
             json_arr_end(to);
@@ -286,8 +293,8 @@ static void save_lists(const struct elf *elf, struct json *to)
         json_arr_inline(to);
         for (size_t i = 0; i < elf->n_verneed; i++) {
             json_arr_inline(to);
-            json_str(to, elf->verneed[i].file);
-            json_str(to, elf->verneed[i].version);
+            json_text(to, elf->verneed[i].file);
+            json_text(to, elf->verneed[i].version);
             json_uint(to, elf->verneed[i].hash);
             json_bool(to, elf->verneed[i].weak);
             json_arr_end(to);
@@ -299,7 +306,7 @@ static void save_lists(const struct elf *elf, struct json *to)
         json_arr_inline(to);
         for (size_t i = 0; i < elf->n_verdef; i++) {
             json_arr_inline(to);
-            json_str(to, elf->verdef[i]);
+            json_text(to, elf->verdef[i]);
             json_uint(to, elf->verdef_hash[i]);
             json_arr_end(to);
         }
@@ -318,11 +325,11 @@ static void save_undefs(const struct elf *elf, struct json *to)
     for (size_t i = 0; i < n; i++) {
         const struct elf_undef *u = &undefs[i];
         json_arr_inline(to);
-        json_str(to, u->name);
+        json_text(to, u->name);
         if (u->version || u->weak)
-            json_str(to, u->version);
+            json_text(to, u->version);
         if (u->version_file || u->weak)
-            json_str(to, u->version_file);
+            json_text(to, u->version_file);
         if (u->weak)
             json_bool(to, true);
         json_arr_end(to);
@@ -403,9 +410,9 @@ static enum reply reply_to(const struct elf *elf, struct elf_undef u)
 static void save_wish(const struct elf_undef *u, struct json *to)
 {
     json_arr_inline(to);
-    json_str(to, u->name);
+    json_text(to, u->name);
     if (u->version)
-        json_str(to, u->version);
+        json_text(to, u->version);
     json_arr_end(to);
 }
 
@@ -535,9 +542,20 @@ static int malformed(const char *what, struct err *e)
     return err_set(e, ERR_FORMAT, "the record of an ELF file has a malformed '%s'", what);
 }
 
-static const char *text_at(const json_t *array, size_t i)
+/* A text as json_text writes it, in the arena; NULL: it is none. Names in a file may hold any bytes but NUL. */
+static const char *load_text(const json_t *v, struct arena *a)
 {
-    return json_string_value(json_array_get(array, i));
+    struct str bytes = { 0 };
+    const char *text = NULL;
+    if (jsonr_bytes(v, &bytes) && !memchr(str_get(&bytes), '\0', bytes.len))
+        text = arena_strndup(a, str_get(&bytes), bytes.len);
+    str_done(&bytes);
+    return text;
+}
+
+static const char *text_at(const json_t *array, size_t i, struct arena *a)
+{
+    return load_text(json_array_get(array, i), a);
 }
 
 static bool number_at(const json_t *array, size_t i, uint64_t max, uint64_t *ret)
@@ -557,8 +575,9 @@ static int load_fields(const json_t *from, struct arena *a, struct elf *elf, str
         char *at = (char *)elf + f->offset;
         if (!value)
             continue;
-        if (f->kind == FIELD_TEXT && json_is_string(value))
-            *(const char **)(void *)at = arena_strdup(a, json_string_value(value));
+        const char *text = f->kind == FIELD_TEXT ? load_text(value, a) : NULL;
+        if (text)
+            *(const char **)(void *)at = text;
         else if (f->kind == FIELD_BOOL && json_is_boolean(value))
             field_set(f, at, json_is_true(value));
         else if (f->kind != FIELD_TEXT && f->kind != FIELD_BOOL && json_is_integer(value))
@@ -592,17 +611,17 @@ static int load_needed(const json_t *from, struct arena *a, struct elf *elf, str
     const char **filter_names = arena_alloc(a, (n_filters + 1) * sizeof(*filter_names));
     struct elf_filter *info = arena_alloc(a, (n_filters + 1) * sizeof(*info));
     for (size_t i = 0; i < n; i++) {
-        if (!text_at(needed, i))
+        names[i] = text_at(needed, i, a);
+        if (!names[i])
             return malformed("needed", e);
-        names[i] = arena_strdup(a, text_at(needed, i));
     }
     for (size_t i = 0; i < n_filters; i++) {
         const json_t *f = json_array_get(filters, i);
         uint64_t before;
-        if (!text_at(f, 0) || !json_is_boolean(json_array_get(f, 1)) ||
+        filter_names[i] = text_at(f, 0, a);
+        if (!filter_names[i] || !json_is_boolean(json_array_get(f, 1)) ||
             !number_at(f, 2, n, &before))
             return malformed("filters", e);
-        filter_names[i] = arena_strdup(a, text_at(f, 0));
         info[i] = (struct elf_filter){ json_is_true(json_array_get(f, 1)), (size_t)before };
     }
     elf->needed = names;
@@ -623,17 +642,17 @@ static int load_versions(const json_t *from, struct arena *a, struct elf *elf, s
     uint64_t hash;
     for (size_t i = 0; i < n; i++) {
         const json_t *v = json_array_get(needs, i);
-        if (!text_at(v, 0) || !text_at(v, 1) || !number_at(v, 2, UINT32_MAX, &hash))
+        const char *file = text_at(v, 0, a), *version = text_at(v, 1, a);
+        if (!file || !version || !number_at(v, 2, UINT32_MAX, &hash))
             return malformed("verneed", e);
-        verneed[i] =
-            (struct elf_verneed){ arena_strdup(a, text_at(v, 0)), arena_strdup(a, text_at(v, 1)),
-                                  (uint32_t)hash, json_is_true(json_array_get(v, 3)) };
+        verneed[i] = (struct elf_verneed){ file, version, (uint32_t)hash,
+                                           json_is_true(json_array_get(v, 3)) };
     }
     for (size_t i = 0; i < n_defs; i++) {
         const json_t *v = json_array_get(defs, i);
-        if (!text_at(v, 0) || !number_at(v, 1, UINT32_MAX, &hash))
+        verdef[i] = text_at(v, 0, a);
+        if (!verdef[i] || !number_at(v, 1, UINT32_MAX, &hash))
             return malformed("verdef", e);
-        verdef[i] = arena_strdup(a, text_at(v, 0));
         hashes[i] = (uint32_t)hash;
     }
     elf->verneed = verneed;
@@ -646,11 +665,6 @@ static int load_versions(const json_t *from, struct arena *a, struct elf *elf, s
     return 0;
 }
 
-static const char *own(struct arena *a, const char *s)
-{
-    return s ? arena_strdup(a, s) : NULL;
-}
-
 static int load_undefs(const json_t *list, struct arena *a, struct elf_symbols *s, struct err *e)
 {
     size_t n = json_array_size(list);
@@ -658,10 +672,11 @@ static int load_undefs(const json_t *list, struct arena *a, struct elf_symbols *
     s->n_undefs = n;
     for (size_t i = 0; i < n; i++) {
         const json_t *u = json_array_get(list, i);
-        if (!text_at(u, 0))
+        const char *name = text_at(u, 0, a);
+        if (!name)
             return malformed("undefs", e);
-        s->undefs[i] = wish_of(arena_strdup(a, text_at(u, 0)), own(a, text_at(u, 1))).u;
-        s->undefs[i].version_file = own(a, text_at(u, 2));
+        s->undefs[i] = wish_of(name, text_at(u, 1, a)).u;
+        s->undefs[i].version_file = text_at(u, 2, a);
         s->undefs[i].weak = json_is_true(json_array_get(u, 3));
     }
     return 0;
@@ -673,9 +688,10 @@ static int load_wishes(const json_t *from, const char *key, struct arena *a, str
     const json_t *list = jsonr_array(from, key);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *w = json_array_get(list, i);
-        if (!text_at(w, 0))
+        const char *name = text_at(w, 0, a);
+        if (!name)
             return malformed(key, e);
-        vec_push(ret, wish_of(arena_strdup(a, text_at(w, 0)), own(a, text_at(w, 1))));
+        vec_push(ret, wish_of(name, text_at(w, 1, a)));
     }
     wishes_sort(ret);
     return 0;

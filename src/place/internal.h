@@ -111,12 +111,6 @@ int place_walk(int root_fd, const char *path, int flags, char *ret_real);
 /* Names of the parts in a record. */
 extern const char *const place_part_names[TEXT_PARTS];
 
-/* Bytes that JSON cannot carry (no UTF-8, or NUL inside) are written as {"raw": text}, where a backslash is doubled
- * and such a byte is \xHH. */
-bool escape_needed(const char *s, size_t n);
-void escape_add(struct str *to, const char *s, size_t n);
-bool escape_read(struct str *to, const char *text, size_t n); /* false: no such text */
-
 /* Writes the record as it is. */
 void place_write(struct place *p, struct json *to);
 /* The same as a compact JSON object. Caller frees. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -11,21 +12,11 @@
 
 enum { SCHEMA = 1, SNAPSHOT_BYTES = 64 * 1024 * 1024, ERRNO_MAX = 4095, LIST_MAX = 200 * 1000 };
 
-/* Bytes as save.c wrote them: a string, or {"raw": ...}. In the arena, NUL-ended; false when neither. */
+/* Bytes as save.c wrote them. In the arena, NUL-ended; false when it is no such value. */
 static bool take_bytes(struct arena *a, const json_t *v, const char **ret, size_t *ret_len)
 {
-    if (json_is_string(v)) {
-        *ret_len = json_string_length(v);
-        char *at = arena_alloc(a, *ret_len + 1);
-        memcpy(at, json_string_value(v), *ret_len + 1);
-        *ret = at;
-        return true;
-    }
-    const json_t *raw = json_object_get(v, "raw");
-    if (!json_is_string(raw))
-        return false;
     struct str bytes = { 0 };
-    bool fine = escape_read(&bytes, json_string_value(raw), json_string_length(raw));
+    bool fine = jsonr_bytes(v, &bytes);
     if (fine) {
         *ret_len = bytes.len;
         char *at = arena_alloc(a, bytes.len + 1);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/jsonw.h"
@@ -121,12 +122,12 @@ static void put_redacted(const struct redaction *r, const json_t *v, struct json
 static void put_raw(const struct redaction *r, const json_t *raw, struct json *to)
 {
     struct str bytes = { 0 }, out = { 0 }, text = { 0 };
-    (void)escape_read(&bytes, json_string_value(raw), json_string_length(raw)); /* ours: well-formed */
+    (void)bytes_unescape(&bytes, json_string_value(raw), json_string_length(raw)); /* ours: well-formed */
     if (memchr(str_get(&bytes), '\0', bytes.len))
         redact_binary(r, str_get(&bytes), bytes.len, &out);
     else
         redact_bytes(r, str_get(&bytes), bytes.len, false, &out);
-    escape_add(&text, str_get(&out), out.len);
+    bytes_escape(&text, str_get(&out), out.len);
     json_obj_inline(to);
     json_key(to, "raw");
     json_strn(to, str_get(&text), text.len);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/jsonw.h"
 #include "base/vec.h"
@@ -19,28 +20,10 @@ const char *const place_part_names[TEXT_PARTS] = {
     [TEXT_LDCACHE] = "ld-cache",
 };
 
-static void put_bytes(struct json *to, const char *s, size_t n)
-{
-    if (!escape_needed(s, n)) {
-        json_strn(to, s, n);
-        return;
-    }
-    struct str text = { 0 };
-    escape_add(&text, s, n);
-    json_obj_inline(to);
-    json_key(to, "raw");
-    json_strn(to, str_get(&text), text.len);
-    json_obj_end(to);
-    str_done(&text);
-}
-
 static void put_str(struct json *to, const char *key, const char *s)
 {
     json_key(to, key);
-    if (s)
-        put_bytes(to, s, strlen(s));
-    else
-        json_nil(to);
+    json_text(to, s);
 }
 
 static void put_error(struct json *to, int error)
@@ -111,7 +94,7 @@ static void put_list(struct json *to, const struct listing *list)
                 json_arr_inline(to);
                 begun = true;
             }
-            put_bytes(to, list->at[i].name, strlen(list->at[i].name));
+            json_text(to, list->at[i].name);
         }
         if (begun)
             json_arr_end(to);
@@ -139,7 +122,7 @@ static void put_texts(struct json *to, const struct entry *e)
             put_error(to, t->error);
         } else {
             json_key(to, "at");
-            put_bytes(to, t->at, t->len);
+            json_bytes(to, t->at, t->len);
             if (t->cut)
                 json_kbool(to, "cut", true);
         }
@@ -305,7 +288,7 @@ void place_write(struct place *p, struct json *to)
         put_str(to, "name", c->name);
         json_kbool(to, "ok", c->text.known == KNOWN_PRESENT);
         json_key(to, "at");
-        put_bytes(to, c->text.at, c->text.len);
+        json_bytes(to, c->text.at, c->text.len);
         if (c->text.cut)
             json_kbool(to, "cut", true);
         json_obj_end(to);

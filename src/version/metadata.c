@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "base/vec.h"
 
 static bool is_name_char(char c)
@@ -46,34 +47,19 @@ bool metadata_next(const char *data, size_t len, size_t *offset, struct metadata
     return false;
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 when it is none. Overlong forms and surrogates are not told
- * apart. */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-    size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : 0;
-    if (p[0] >= 0xf0 && p[0] < 0xf5)
-        n = 4;
-    if (!n || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
 static const char *clean_copy(const struct metadata_header *h, struct arena *a)
 {
     char *copy = arena_alloc(a, h->value_len + 1);
     size_t n = 0;
     for (size_t i = 0; i < h->value_len;) {
         unsigned char c = (unsigned char)h->value[i];
-        size_t step = utf8_length((const unsigned char *)h->value + i, h->value_len - i);
+        size_t step = utf8_len(h->value + i, h->value_len - i);
         if (c == '\r' || c == '\n' || c == '\t') {
             copy[n++] = ' ';
             i++;
-        } else if (!step || c < ' ' || c == 127) {
+        } else if (!step || utf8_is_control(h->value + i, step)) {
             copy[n++] = '?';
-            i++;
+            i += step ? step : 1;
         } else {
             memcpy(copy + n, h->value + i, step);
             n += step;

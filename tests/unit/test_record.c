@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/jsonw.h"
 #include "place/internal.h"
 #include "tree.h"
@@ -193,7 +195,7 @@ static void test_round_trip(void **state)
     for (size_t i = 0; i < n; i++)
         same(live, live, paths[i]); /* asks */
     cleanup_(freep) char *text = save(live, false);
-    assert_false(escape_needed(text, strlen(text)));
+    assert_false(bytes_need_escape(text, strlen(text)));
     again = load(dir, text);
     for (size_t i = n; i-- > 0;)
         same(live, again, paths[i]);
@@ -588,13 +590,58 @@ static void test_mutated(void **state)
     tree_remove(dir);
 }
 
+/* Names in a file may be any bytes; two that differ must not become one. */
+static void test_elf_names(void **state)
+{
+    (void)state;
+    static const char record[] =
+        "{\"soname\":{\"raw\":\"a\\\\xff\\\\\\\\\"},\"needed\":[{\"raw\":\"lib\\\\xfe.so\"},\"lib\\ufffd.so\"],"
+        "\"verdef\":[[{\"raw\":\"V\\\\x80\"},1]],\"relocs_size\":0,\"cut\":false,"
+        "\"undefs\":[[{\"raw\":\"f\\\\xfe\"}],[{\"raw\":\"f\\\\xff\"},{\"raw\":\"V\\\\xff\"},\"x.so\"]]}";
+    struct arena a = { 0 };
+    struct elf *elf = NULL;
+    struct err e = { 0 };
+    json_t *doc = NULL;
+    assert_int_equal(jsonr_parse(record, sizeof(record) - 1, &doc, &e), 0);
+    if (elf_load(doc, &a, &elf, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(elf->soname, "a\xff\\");
+    assert_string_equal(elf->needed[0], "lib\xfe.so");
+    assert_string_equal(elf->needed[1], "lib\xef\xbf\xbd.so");
+    assert_string_equal(elf->verdef[0], "V\x80");
+    const struct elf_undef *undefs;
+    assert_int_equal(elf_undefs(elf, &undefs), 2);
+    assert_string_equal(undefs[0].name, "f\xfe");
+    assert_string_equal(undefs[1].version, "V\xff");
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    struct elf_asked *asked = elf_asked_new();
+    struct json j;
+    json_begin(&j, f, false);
+    elf_save(elf, asked, &j);
+    json_end(&j);
+    (void)fclose(f);
+    json_t *again = NULL;
+    assert_int_equal(jsonr_parse(text, len, &again, &e), 0);
+    static const char *const same[] = { "soname", "needed", "verdef", "undefs" };
+    for (size_t i = 0; i < ARRAY_LEN(same); i++)
+        assert_true(json_equal(json_object_get(doc, same[i]), json_object_get(again, same[i])));
+    elf_asked_free(asked);
+    elf_done(elf);
+    json_decref(doc);
+    json_decref(again);
+    free(text);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_unknown_is_not_absent),
         cmocka_unit_test(test_redact_texts),   cmocka_unit_test(test_redact_replays),
         cmocka_unit_test(test_redact_binary), cmocka_unit_test(test_hostile_documents), cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_mutated),
+        cmocka_unit_test(test_mutated), cmocka_unit_test(test_elf_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
