@@ -20,6 +20,9 @@ struct options {
     const char *exe, *caller, *cwd;
     struct names preload; /* option's name, LIB, option's name, LIB ...: their order counts */
     struct names setenv;
+    struct names wishes;  /* option's name, value ...: in the order given */
+    const char *channel, *batch;
+    bool installed;
     bool deep, lazy, redact, verbose, quiet, no_color, offline, help, version;
 };
 
@@ -51,6 +54,10 @@ int app_place(struct app *app, struct place **ret, struct err *e);
 /* Renders to stdout (or -o FILE) in the format asked for and gives the report's exit code. */
 int app_report(struct app *app, const struct report *r, struct err *e);
 
+/* The same in two steps, for what is written piece by piece: stdout or -o FILE. */
+int app_output_open(struct app *app, FILE **ret, struct err *e);
+int app_output_close(struct app *app, FILE *out, struct err *e);
+
 /* Help texts, generated from man/ (see tools/man-to-help). */
 struct help_page {
     const char *verb, *text;
@@ -61,6 +68,7 @@ int cmd_check(struct app *app, struct err *e);
 int cmd_show(struct app *app, struct err *e);
 int cmd_snapshot(struct app *app, struct err *e);
 int cmd_loads(struct app *app, struct err *e);
+int cmd_match(struct app *app, struct err *e);
 int cmd_kb(struct app *app, struct err *e);
 
 #endif

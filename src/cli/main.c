@@ -82,17 +82,31 @@ static int close_output(FILE *out, const char *name, struct err *e)
     return bad ? err_set(e, ERR_WRITE, "cannot write '%s': %s", name, strerror(saved)) : 0;
 }
 
+int app_output_open(struct app *app, FILE **ret, struct err *e)
+{
+    *ret = stdout;
+    if (app->opt.output && !str_eq(app->opt.output, "-")) {
+        *ret = fopen(app->opt.output, "we");
+        if (!*ret)
+            return err_set(e, ERR_WRITE, "cannot write '%s': %s; choose another folder with -o", app->opt.output, strerror(errno));
+    }
+    return 0;
+}
+
+int app_output_close(struct app *app, FILE *out, struct err *e)
+{
+    return close_output(out, app->opt.output ? app->opt.output : "standard output", e);
+}
+
 int app_report(struct app *app, const struct report *r, struct err *e)
 {
     const struct renderer *renderer = renderer_find(app->opt.format ? app->opt.format : "text", app->verb);
-    FILE *out = stdout;
-    if (app->opt.output && !str_eq(app->opt.output, "-")) {
-        out = fopen(app->opt.output, "we");
-        if (!out)
-            return err_set(e, ERR_WRITE, "cannot write '%s': %s; choose another folder with -o", app->opt.output, strerror(errno));
-    }
+    FILE *out;
+    int failed = app_output_open(app, &out, e);
+    if (failed < 0)
+        return failed;
     renderer->render(r, &app->style, out);
-    int failed = close_output(out, app->opt.output ? app->opt.output : "standard output", e);
+    failed = app_output_close(app, out, e);
     return failed < 0 ? failed : report_exit_code(r);
 }
 
@@ -174,6 +188,7 @@ int main(int argc, char **argv)
         r = give_up(&app, &e, wants_json(argc, argv));
     vec_done(&app.args);
     vec_done(&app.opt.preload);
+    vec_done(&app.opt.wishes);
     vec_done(&app.opt.setenv);
     arena_done(&app.arena);
     return r;

@@ -22,12 +22,13 @@ struct option_row {
 #define SLOT(field) offsetof(struct options, field)
 #define EVERY "check show snapshot loads"
 #define LOOKING "check show snapshot"
-#define ANY "check show snapshot loads kb" /* also those that look at no place */
+#define PLACED "check show snapshot loads match"
+#define ANY "check show snapshot loads match kb" /* also those that look at no place */
 
 static const struct option_row rows[] = {
-    { "root", 0, OPTION_TEXT, SLOT(root), "DIR", EVERY },
-    { "from", 0, OPTION_TEXT, SLOT(from), "SNAPSHOT", EVERY },
-    { "setenv", 0, OPTION_LIST, SLOT(setenv), "NAME=VALUE", EVERY },
+    { "root", 0, OPTION_TEXT, SLOT(root), "DIR", PLACED },
+    { "from", 0, OPTION_TEXT, SLOT(from), "SNAPSHOT", PLACED },
+    { "setenv", 0, OPTION_LIST, SLOT(setenv), "NAME=VALUE", PLACED },
     { "python", 'p', OPTION_TEXT, SLOT(python), "ENV", LOOKING },
     { "library", 'l', OPTION_TEXT, SLOT(library), "FILE", LOOKING },
     { "provider", 0, OPTION_TEXT, SLOT(provider), "NAME", "check" },
@@ -37,11 +38,29 @@ static const struct option_row rows[] = {
     { "preload", 0, OPTION_NAMED, SLOT(preload), "LIB", "loads" },
     { "preload-global", 0, OPTION_NAMED, SLOT(preload), "LIB", "loads" },
     { "caller", 0, OPTION_TEXT, SLOT(caller), "LIB", "loads" },
-    { "cwd", 0, OPTION_TEXT, SLOT(cwd), "DIR", EVERY },
+    { "cwd", 0, OPTION_TEXT, SLOT(cwd), "DIR", PLACED },
+    { "ort", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "torch", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "cuda", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "cudnn", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "tensorrt", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "driver", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "gpu", 0, OPTION_NAMED, SLOT(wishes), "NAME", "match" },
+    { "python", 'p', OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "glibc", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "os", 0, OPTION_NAMED, SLOT(wishes), "NAME", "match" },
+    { "arch", 0, OPTION_NAMED, SLOT(wishes), "NAME", "match" },
+    { "numpy", 0, OPTION_NAMED, SLOT(wishes), "V", "match" },
+    { "opset", 0, OPTION_NAMED, SLOT(wishes), "N", "match" },
+    { "model", 0, OPTION_NAMED, SLOT(wishes), "FILE", "match" },
+    { "as-of", 0, OPTION_NAMED, SLOT(wishes), "DATE", "match" },
+    { "channel", 0, OPTION_TEXT, SLOT(channel), "NAME", "match" },
+    { "installed", 0, OPTION_FLAG, SLOT(installed), NULL, "match" },
+    { "batch", 0, OPTION_TEXT, SLOT(batch), "FILE", "match" },
     { "output", 'o', OPTION_TEXT, SLOT(output), "FILE", ANY },
     { "redact", 0, OPTION_FLAG, SLOT(redact), NULL, "snapshot" },
     { "format", 0, OPTION_TEXT, SLOT(format), "FORMAT", ANY },
-    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads kb" },
+    { "verbose", 'v', OPTION_FLAG, SLOT(verbose), NULL, "check loads match kb" },
     { "quiet", 'q', OPTION_FLAG, SLOT(quiet), NULL, ANY },
     { "offline", 0, OPTION_FLAG, SLOT(offline), NULL, ANY },
     { "no-color", 0, OPTION_FLAG, SLOT(no_color), NULL, ANY },
@@ -91,6 +110,7 @@ static const struct verb verbs[] = {
     { "show", cmd_show, 0, 1 },
     { "snapshot", cmd_snapshot, 0, 1 },
     { "loads", cmd_loads, 1, 1 },
+    { "match", cmd_match, 0, 0 },
     { "kb", cmd_kb, 0, 4 },
 };
 

@@ -5,6 +5,7 @@
 #include "base/jsonw.h"
 #include "base/str.h"
 #include "kb/kb.h"
+#include "report/match.h"
 
 static const char *const place_kinds[] = { "live", "root", "snapshot" };
 static const char *const known_texts[] = { "not-looked", "absent", "present", "failed" };
@@ -253,6 +254,12 @@ static void render_error(const struct report *r, struct json *j)
     json_obj_end(j);
 }
 
+static void render_match(const struct report *r, struct json *j)
+{
+    json_kstr(j, "kb_date", kb_date());
+    json_match(j, r->query, r->match);
+}
+
 static void render_kb(const struct report *r, struct json *j)
 {
     json_kstr(j, "kb_date", kb_date());
@@ -264,10 +271,10 @@ void render_json(const struct report *r, const struct report_style *style, FILE 
     (void)style;
     static void (*const bodies[])(const struct report *, struct json *) = {
         [REPORT_CHECK] = render_check, [REPORT_SHOW] = render_show,   [REPORT_SNAPSHOT] = render_snapshot,
-        [REPORT_LOADS] = render_loads, [REPORT_KB] = render_kb,       [REPORT_ERROR] = render_error,
+        [REPORT_LOADS] = render_loads, [REPORT_MATCH] = render_match, [REPORT_KB] = render_kb,       [REPORT_ERROR] = render_error,
     };
     struct json j;
-    json_begin(&j, out, true);
+    json_begin(&j, out, !r->compact);
     json_obj(&j);
     head(&j, r);
     bodies[r->kind](r, &j);

@@ -30,6 +30,8 @@ int report_exit_code(const struct report *r)
         return r->judged->verdict == VERDICT_FITS ? 0 : 1;
     case REPORT_LOADS:
         return r->load->known && r->load->loads ? 0 : 1;
+    case REPORT_MATCH:
+        return r->match->fits ? 0 : 1;
     case REPORT_ERROR:
         return err_exit_code(r->error->code);
     case REPORT_SHOW:

@@ -8,9 +8,10 @@
 #include "judge/judge.h"
 #include "kb/grid.h"
 #include "load/load.h"
+#include "match/match.h"
 #include "probe/snapshot.h"
 
-enum report_kind { REPORT_CHECK, REPORT_SHOW, REPORT_SNAPSHOT, REPORT_LOADS, REPORT_KB, REPORT_ERROR };
+enum report_kind { REPORT_CHECK, REPORT_SHOW, REPORT_SNAPSHOT, REPORT_LOADS, REPORT_MATCH, REPORT_KB, REPORT_ERROR };
 
 struct report {
     enum report_kind kind;
@@ -21,6 +22,9 @@ struct report {
     const struct load_result *load; /* LOADS */
     const char *file;               /* LOADS: as given */
     const struct kb_view *kb;       /* KB */
+    const struct match_query *query; /* MATCH */
+    const struct match_answer *match; /* MATCH */
+    bool compact;                   /* JSON on one line */
     const struct err *error;        /* ERROR */
 };
 

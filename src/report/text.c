@@ -107,6 +107,9 @@ void render_text(const struct report *r, const struct report_style *style, FILE 
     case REPORT_LOADS:
         text_loads(&t);
         break;
+    case REPORT_MATCH:
+        text_match(&t);
+        break;
     case REPORT_KB:
         text_kb(&t);
         break;

@@ -26,5 +26,6 @@ const char *text_python(struct text_out *t, const struct pyenv *env);
 void text_check(struct text_out *t);
 void text_show(struct text_out *t);
 void text_loads(struct text_out *t);
+void text_match(struct text_out *t);
 
 #endif
