@@ -9,7 +9,9 @@ struct part {
     unsigned args_min, args_max; /* behind the name */
 };
 
-static const struct part parts[] = { { "list", 0, 0 }, { "show", 1, 2 }, { "table", 0, 0 }, { "claims", 0, 0 } };
+static const struct part parts[] = {
+    { "list", 0, 0 }, { "show", 1, 2 }, { "table", 0, 0 }, { "claims", 0, 0 }
+};
 
 static int find_part(const char *name, const struct part **ret, struct err *e)
 {
@@ -41,7 +43,8 @@ int cmd_kb(struct app *app, struct err *e)
     if (n < part->args_min)
         return err_set(e, ERR_USAGE, "'kb %s' wants a name; see: ortfit kb list", part->name);
     if (n > part->args_max)
-        return err_set(e, ERR_USAGE, "'%s' is one argument too many; see: ortfit kb --help", app->args.at[1 + part->args_max]);
+        return err_set(e, ERR_USAGE, "'%s' is one argument too many; see: ortfit kb --help",
+                       app->args.at[1 + part->args_max]);
     struct kb_view view;
     if (str_eq(part->name, "list"))
         kb_view_list(&app->arena, &view);
@@ -53,5 +56,6 @@ int cmd_kb(struct app *app, struct err *e)
         r = kb_view_show(&app->arena, app->args.at[1], n > 1 ? app->args.at[2] : NULL, &view, e);
     if (r < 0)
         return r;
-    return app_report(app, &(struct report){ .kind = REPORT_KB, .verb = app->verb, .kb = &view }, e);
+    return app_report(app, &(struct report){ .kind = REPORT_KB, .verb = app->verb, .kb = &view },
+                      e);
 }

@@ -1,7 +1,8 @@
-/* Every table of the knowledge base as text, cell by cell: for showing and looking up, not for deciding.
+/* Every table of the knowledge base as text, cell by cell: for showing and looking up, not for
+ * deciding.
  *
- * Constant, like all of kb/; made by tools/kb-compile from the tables themselves, so that a new table or column is seen
- * here without any code. kb.h has the typed rows. */
+ * Constant, like all of kb/; made by tools/kb-compile from the tables themselves, so that a new
+ * table or column is seen here without any code. kb.h has the typed rows. */
 #ifndef ORTFIT_KB_DIRECTORY_H
 #define ORTFIT_KB_DIRECTORY_H
 

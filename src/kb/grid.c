@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-void kb_grid_init(struct kb_grid *g, struct arena *a, const char *name, const char *title, const struct kb_field *fields,
-                  size_t n_fields, size_t room)
+void kb_grid_init(struct kb_grid *g, struct arena *a, const char *name, const char *title,
+                  const struct kb_field *fields, size_t n_fields, size_t room)
 {
     *g = (struct kb_grid){ .name = name, .title = title, .n_fields = n_fields, .room = room };
     g->fields = arena_zalloc(a, n_fields * sizeof(*g->fields));
@@ -49,7 +49,9 @@ void kb_grid_of_table(struct kb_grid *g, struct arena *a, const struct kb_table 
     size_t n = 0;
     for (size_t i = 0; i < t->n_columns; i++)
         if (!is_provenance(t->columns[i].name))
-            fields[n++] = (struct kb_field){ .name = t->columns[i].name, .title = t->columns[i].name, .kind = t->columns[i].kind };
+            fields[n++] = (struct kb_field){ .name = t->columns[i].name,
+                                             .title = t->columns[i].name,
+                                             .kind = t->columns[i].kind };
     kb_grid_init(g, a, t->name, arena_printf(a, "%s: %s", t->name, t->holds), fields, n, t->n_rows);
 }
 
@@ -94,7 +96,8 @@ void kb_view_claims(struct arena *a, struct kb_view *ret)
     *ret = (struct kb_view){
         .what = "claims",
         .title = "Claims of common tables and advice, checked",
-        .intro = "decided_by names the rows of the knowledge base that decide: table/key/column=value.",
+        .intro =
+            "decided_by names the rows of the knowledge base that decide: table/key/column=value.",
         .grids = arena_new(a, struct kb_grid),
         .n_grids = 1,
     };

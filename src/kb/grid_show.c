@@ -7,13 +7,17 @@
 #include "base/str.h"
 #include "kb/grid.h"
 
-enum { BRIEF_FROM = 13, FORMS_MAX = 8 }; /* so many rows and more are told to people by their keys */
+enum {
+    BRIEF_FROM = 13,
+    FORMS_MAX = 8
+}; /* so many rows and more are told to people by their keys */
 
 /* One way of writing what is asked for. */
 struct form {
     const char *text;
-    int kind;       /* only cells of this kind; -1: any */
-    bool keys_only; /* follows from what was asked: rows that are of it, not those that mention it */
+    int kind; /* only cells of this kind; -1: any */
+    bool
+        keys_only; /* follows from what was asked: rows that are of it, not those that mention it */
 };
 
 struct forms {
@@ -51,7 +55,9 @@ static void forms_of(struct forms *f, struct arena *a, const char *asked)
     size_t digits = strspn(asked, "0123456789");
     if (digits == 3 && asked[digits] == '.') /* 550.54.14 is of branch 550 */
         form_add(f, arena_strndup(a, asked, digits), KB_CELL_NUMBER, true);
-    const struct kb_gpu *gpu = isalpha((unsigned char)asked[0]) && !kb_wheel_find(asked) ? kb_gpu_find(asked) : NULL;
+    const struct kb_gpu *gpu = isalpha((unsigned char)asked[0]) && !kb_wheel_find(asked)
+                                   ? kb_gpu_find(asked)
+                                   : NULL;
     if (gpu) {
         form_add(f, gpu->name, KB_CELL_TEXT, false);
         forms_of_cc(f, a, gpu->cc, true);
@@ -82,12 +88,14 @@ static bool has_word(const char *list, const char *asked)
 }
 
 /* Rows whose key is asked for, or rows that mention it in another cell. */
-static bool cell_matches(const struct kb_column *c, const char *cell, const struct forms *f, bool as_key)
+static bool cell_matches(const struct kb_column *c, const char *cell, const struct forms *f,
+                         bool as_key)
 {
     if (!cell || c->key != as_key)
         return false;
-    if (!as_key && (c->kind == KB_CELL_NUMBER || c->kind == KB_CELL_KNOWN || str_eq(c->name, "source") ||
-                    str_eq(c->name, "as_of") || str_eq(c->name, "confidence")))
+    if (!as_key &&
+        (c->kind == KB_CELL_NUMBER || c->kind == KB_CELL_KNOWN || str_eq(c->name, "source") ||
+         str_eq(c->name, "as_of") || str_eq(c->name, "confidence")))
         return false;
     for (size_t i = 0; i < f->n; i++) {
         const struct form *form = &f->at[i];
@@ -132,7 +140,8 @@ static const char *take(struct arena *a, struct str *s)
 }
 
 /* False: no row is of it. */
-static bool grid_of_rows(struct kb_grid *g, struct arena *a, const struct kb_table *t, const struct forms *f, bool may_brief)
+static bool grid_of_rows(struct kb_grid *g, struct arena *a, const struct kb_table *t,
+                         const struct forms *f, bool may_brief)
 {
     struct str keys = { 0 };
     bool begun = false;
@@ -152,7 +161,8 @@ static bool grid_of_rows(struct kb_grid *g, struct arena *a, const struct kb_tab
 }
 
 /* Adds to mentions the columns of t that speak of it, each with the keys of the rows. */
-static void add_mentions(struct kb_grid *mentions, struct arena *a, const struct kb_table *t, const struct forms *f)
+static void add_mentions(struct kb_grid *mentions, struct arena *a, const struct kb_table *t,
+                         const struct forms *f)
 {
     for (size_t c = 0; c < t->n_columns; c++) {
         struct str keys = { 0 };
@@ -181,7 +191,8 @@ struct near {
     const struct kb_table *table;
 };
 
-/* Of two that are as near the one that begins alike wins, then the earlier table, then the later row: the newer release. */
+/* Of two that are as near the one that begins alike wins, then the earlier table, then the later
+ * row: the newer release. */
 static void near_try(struct near *n, const char *asked, const char *word, const struct kb_table *t)
 {
     unsigned d = str_distance(asked, word);
@@ -190,7 +201,9 @@ static void near_try(struct near *n, const char *asked, const char *word, const 
         alike++;
     if (d > 3 || d >= strlen(asked))
         return;
-    if (n->word && (d > n->distance || (d == n->distance && (alike < n->alike || (alike == n->alike && t != n->table)))))
+    if (n->word &&
+        (d > n->distance ||
+         (d == n->distance && (alike < n->alike || (alike == n->alike && t != n->table)))))
         return;
     *n = (struct near){ word, d, alike, t };
 }
@@ -223,11 +236,15 @@ static int nothing_known(const char *asked, const struct kb_table *t, struct err
     const char *near = nearest(asked, t);
     const char *in = t ? " in table " : "", *name = t ? t->name : "";
     if (near)
-        return err_set(e, ERR_UNKNOWN_RELEASE, "nothing is known of '%s'%s%s; the nearest that is known: '%s'", asked, in, name, near);
-    return err_set(e, ERR_UNKNOWN_RELEASE, "nothing is known of '%s'%s%s; see: ortfit kb list", asked, in, name);
+        return err_set(e, ERR_UNKNOWN_RELEASE,
+                       "nothing is known of '%s'%s%s; the nearest that is known: '%s'", asked, in,
+                       name, near);
+    return err_set(e, ERR_UNKNOWN_RELEASE, "nothing is known of '%s'%s%s; see: ortfit kb list",
+                   asked, in, name);
 }
 
-static int show_table(struct arena *a, const struct kb_table *t, const char *key, struct kb_view *ret, struct err *e)
+static int show_table(struct arena *a, const struct kb_table *t, const char *key,
+                      struct kb_view *ret, struct err *e)
 {
     ret->grids = arena_new(a, struct kb_grid);
     ret->n_grids = 1;
@@ -242,7 +259,8 @@ static int show_table(struct arena *a, const struct kb_table *t, const char *key
     return 0;
 }
 
-int kb_view_show(struct arena *a, const char *name, const char *key, struct kb_view *ret, struct err *e)
+int kb_view_show(struct arena *a, const char *name, const char *key, struct kb_view *ret,
+                 struct err *e)
 {
     static const struct kb_field mention_fields[] = {
         { "table", "table", KB_CELL_TEXT, false },
@@ -265,7 +283,8 @@ int kb_view_show(struct arena *a, const char *name, const char *key, struct kb_v
     for (; kb_table_at(tables); tables++)
         columns += kb_table_at(tables)->n_columns;
     struct kb_grid mentions;
-    kb_grid_init(&mentions, a, "mentions", "mentioned in", mention_fields, ARRAY_LEN(mention_fields), columns);
+    kb_grid_init(&mentions, a, "mentions", "mentioned in", mention_fields,
+                 ARRAY_LEN(mention_fields), columns);
     ret->grids = arena_zalloc(a, (tables + 1) * sizeof(*ret->grids));
     for (size_t i = 0; i < tables; i++) {
         if (grid_of_rows(&ret->grids[ret->n_grids], a, kb_table_at(i), &f, true))

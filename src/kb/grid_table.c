@@ -1,5 +1,5 @@
-/* `kb table`: ONNX Runtime release by release, put together from the tables of releases, extras, GPU code, NumPy,
- * drivers and PyTorch. Releases with equal rows are folded. */
+/* `kb table`: ONNX Runtime release by release, put together from the tables of releases, extras,
+ * GPU code, NumPy, drivers and PyTorch. Releases with equal rows are folded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +75,20 @@ static const char *known_text(enum kb_known known)
 
 /* --- what a release needs --- */
 
-enum { N_RELEASES, N_CUDA, N_CUDNN, N_TRT, N_DRIVER, N_DRIVER_WIN, N_GLIBC, N_GLIBC_AARCH64, N_PY, N_PY_WIN, N_PY_AARCH64, N_NUMPY };
+enum {
+    N_RELEASES,
+    N_CUDA,
+    N_CUDNN,
+    N_TRT,
+    N_DRIVER,
+    N_DRIVER_WIN,
+    N_GLIBC,
+    N_GLIBC_AARCH64,
+    N_PY,
+    N_PY_WIN,
+    N_PY_AARCH64,
+    N_NUMPY
+};
 static const struct kb_field need_fields[] = {
     [N_RELEASES] = { "releases", "release", KB_CELL_LIST, false },
     [N_CUDA] = { "cuda", "CUDA", KB_CELL_TEXT, false },
@@ -114,7 +127,8 @@ static int first_minor(const struct kb_numpy *n)
 
 static int by_python(const void *a, const void *b)
 {
-    return first_minor(*(const struct kb_numpy *const *)a) - first_minor(*(const struct kb_numpy *const *)b);
+    return first_minor(*(const struct kb_numpy *const *)a) -
+           first_minor(*(const struct kb_numpy *const *)b);
 }
 
 static void numpy_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_row *r)
@@ -124,7 +138,8 @@ static void numpy_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_r
     const struct kb_numpy *found[16];
     size_t n_found = 0;
     for (size_t i = 0; kb_numpy_at(i) && n_found < ARRAY_LEN(found); i++)
-        if (str_eq(kb_numpy_at(i)->version, o->version) && kb_numpy_at(i)->platform == KB_LINUX_X86_64)
+        if (str_eq(kb_numpy_at(i)->version, o->version) &&
+            kb_numpy_at(i)->platform == KB_LINUX_X86_64)
             found[n_found++] = kb_numpy_at(i);
     qsort(found, n_found, sizeof(struct kb_numpy *), by_python);
     for (size_t i = 0; i < n_found; i++) {
@@ -134,7 +149,8 @@ static void numpy_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_r
         for (size_t k = 0; o->py_linux[k]; k++)
             all &= has(n->py, o->py_linux[k]);
         if (!last || !str_eq(last, n->spec))
-            str_addf(&s, "%s%s%s%s", s.len ? "; " : "", n->spec, all ? "" : " on ", all ? "" : python_text(a, n->py));
+            str_addf(&s, "%s%s%s%s", s.len ? "; " : "", n->spec, all ? "" : " on ",
+                     all ? "" : python_text(a, n->py));
         last = n->spec;
     }
     const struct kb_numpy_abi *abi = kb_numpy_abi_find(o->version);
@@ -159,7 +175,8 @@ static void need_row(struct arena *a, const struct kb_ort *o, struct kb_grid_row
         kb_sources_add(&r->sources, floor ? floor->prov.source : NULL);
     }
     r->cells[N_GLIBC].text = o->glibc_tag_aarch64 && !str_eq(o->glibc_tag_aarch64, o->glibc_tag)
-                                 ? arena_printf(a, "%s; aarch64 %s", o->glibc_tag, o->glibc_tag_aarch64)
+                                 ? arena_printf(a, "%s; aarch64 %s", o->glibc_tag,
+                                                o->glibc_tag_aarch64)
                                  : o->glibc_tag;
     r->cells[N_GLIBC].words = o->glibc_tag;
     r->cells[N_GLIBC_AARCH64].text = o->glibc_tag_aarch64;
@@ -181,7 +198,8 @@ static const struct kb_field library_fields[] = {
     [L_TORCH] = { "torch", "torch with the same majors", KB_CELL_LIST, false },
 };
 
-/* Extras that can be installed, and what all of them together do not bring of what the provider needs. */
+/* Extras that can be installed, and what all of them together do not bring of what the provider
+ * needs. */
 static void extra_cells(struct arena *a, const struct kb_ort *o, struct kb_grid_row *r)
 {
     struct str usable = { 0 }, text = { 0 }, lacks = { 0 };
@@ -211,12 +229,14 @@ static void extra_cells(struct arena *a, const struct kb_ort *o, struct kb_grid_
         }
     const char *missing = take(a, &lacks), *shown = take(a, &text);
     if (shown && n)
-        shown = missing ? arena_printf(a, "%s; lack %s", shown, missing) : arena_printf(a, "%s; together all", shown);
+        shown = missing ? arena_printf(a, "%s; lack %s", shown, missing)
+                        : arena_printf(a, "%s; together all", shown);
     r->cells[L_EXTRAS] = (struct kb_cell){ shown, take(a, &usable) };
     r->cells[L_MISSING].text = missing;
 }
 
-/* Releases of torch whose libraries serve: the same majors, in its own wheels, for a Python that both have. */
+/* Releases of torch whose libraries serve: the same majors, in its own wheels, for a Python that
+ * both have. */
 static void torch_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_row *r)
 {
     struct str all = { 0 }, text = { 0 };
@@ -228,7 +248,8 @@ static void torch_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_r
             for (size_t k = 0; t->py_linux[k]; k++)
                 fits |= has(o->py_linux, t->py_linux[k]);
         if (first && !fits) {
-            str_addf(&text, "%s%s%s%s", text.len ? ", " : "", first, first == last ? "" : "-", first == last ? "" : last);
+            str_addf(&text, "%s%s%s%s", text.len ? ", " : "", first, first == last ? "" : "-",
+                     first == last ? "" : last);
             first = NULL;
         }
         if (!t)
@@ -248,10 +269,11 @@ static void library_row(struct arena *a, const struct kb_ort *o, struct kb_grid_
     kb_sources_add(&r->sources, o->prov.source);
     r->cells[L_NEEDS].text = words(a, o->needs);
     r->cells[L_LAZY].text = words(a, o->lazy);
-    r->cells[L_OPENED].text = o->needs_by == KB_NEEDS_LD_PRELOAD_PY ? "bare name; _ld_preload.py the rest"
-                              : o->opened_by == KB_OPEN_BARE_NAME   ? "bare name"
-                              : o->opened_by == KB_OPEN_FULL_PATH   ? "full path"
-                                                                    : NULL;
+    r->cells[L_OPENED].text = o->needs_by == KB_NEEDS_LD_PRELOAD_PY
+                                  ? "bare name; _ld_preload.py the rest"
+                              : o->opened_by == KB_OPEN_BARE_NAME ? "bare name"
+                              : o->opened_by == KB_OPEN_FULL_PATH ? "full path"
+                                                                  : NULL;
     r->cells[L_PRELOAD].text = known_text(o->preload_dlls);
     extra_cells(a, o, r);
     torch_cell(a, o, r);
@@ -280,7 +302,8 @@ static const char *sms_text(struct arena *a, const char *prefix, const struct kb
     return take(a, &s);
 }
 
-static bool code_row(struct arena *a, const struct kb_ort *o, enum kb_platform platform, struct kb_grid_row *r)
+static bool code_row(struct arena *a, const struct kb_ort *o, enum kb_platform platform,
+                     struct kb_grid_row *r)
 {
     const struct kb_gpu_code *c = kb_ort_gpu_code(o->version, platform);
     if (!c)
@@ -301,10 +324,12 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && str_eq(a, b));
 }
 
-static bool same_cells(const struct kb_grid *g, const struct kb_grid_row *x, const struct kb_grid_row *y)
+static bool same_cells(const struct kb_grid *g, const struct kb_grid_row *x,
+                       const struct kb_grid_row *y)
 {
     for (size_t i = 1; i < g->n_fields; i++)
-        if (!same_text(x->cells[i].text, y->cells[i].text) || !same_text(x->cells[i].words, y->cells[i].words))
+        if (!same_text(x->cells[i].text, y->cells[i].text) ||
+            !same_text(x->cells[i].words, y->cells[i].words))
             return false;
     return true;
 }
@@ -318,7 +343,8 @@ static void fold(struct kb_grid *g, struct arena *a, const char *version)
         return;
     }
     size_t first = strcspn(before->cells[0].words, " ");
-    before->cells[0].text = arena_printf(a, "%.*s to %s", (int)first, before->cells[0].words, version);
+    before->cells[0].text = arena_printf(a, "%.*s to %s", (int)first, before->cells[0].words,
+                                         version);
     before->cells[0].words = arena_printf(a, "%s %s", before->cells[0].words, version);
     for (size_t i = 0; i < r->sources.n; i++)
         kb_sources_add(&before->sources, r->sources.at[i]);
@@ -342,19 +368,22 @@ void kb_view_table(struct arena *a, struct kb_view *ret)
     *ret = (struct kb_view){
         .what = "table",
         .title = "ONNX Runtime, CUDA, cuDNN, driver, Python, PyTorch: what fits",
-        .intro = "Of onnxruntime-gpu as it is on the public index. A release that is not listed is not there. CUDA is what it was "
-                 "compiled with: any minor version of the same major serves. The driver is the oldest on which programs of that "
-                 "CUDA major run. torch is that of the public index with the same CUDA and cuDNN major and a Python that both "
-                 "have: the two can share libraries. A cubin serves GPUs of its own major and of its minor or above, one with an 'a' that GPU alone; "
-                 "PTX serves newer GPUs, when the driver can compile it.",
+        .intro =
+            "Of onnxruntime-gpu as it is on the public index. A release that is not listed is not there. CUDA is what it was "
+            "compiled with: any minor version of the same major serves. The driver is the oldest on which programs of that "
+            "CUDA major run. torch is that of the public index with the same CUDA and cuDNN major and a Python that both "
+            "have: the two can share libraries. A cubin serves GPUs of its own major and of its minor or above, one with an 'a' that GPU alone; "
+            "PTX serves newer GPUs, when the driver can compile it.",
         .grids = arena_zalloc(a, (2 + ARRAY_LEN(code)) * sizeof(struct kb_grid)),
         .n_grids = 2 + ARRAY_LEN(code),
     };
     struct kb_grid *g = ret->grids;
     kb_grid_init(&g[0], a, "needs", "What a release needs", need_fields, ARRAY_LEN(need_fields), n);
-    kb_grid_init(&g[1], a, "libraries", "How its libraries come", library_fields, ARRAY_LEN(library_fields), n);
+    kb_grid_init(&g[1], a, "libraries", "How its libraries come", library_fields,
+                 ARRAY_LEN(library_fields), n);
     for (size_t k = 0; k < ARRAY_LEN(code); k++)
-        kb_grid_init(&g[2 + k], a, code[k].name, code[k].title, code_fields, ARRAY_LEN(code_fields), n);
+        kb_grid_init(&g[2 + k], a, code[k].name, code[k].title, code_fields, ARRAY_LEN(code_fields),
+                     n);
     for (size_t i = 0; i < n; i++) {
         const struct kb_ort *o = kb_ort_at(i);
         need_row(a, o, kb_grid_add(&g[0], a));

@@ -102,7 +102,8 @@ void json_kb(struct json *j, const struct kb_view *view)
     for (size_t i = 0; i < sources.n; i++) {
         const struct kb_source *s = sources.at[i];
         char date[16];
-        (void)snprintf(date, sizeof(date), "%04d-%02d-%02d", s->date / 10000, s->date / 100 % 100, s->date % 100);
+        (void)snprintf(date, sizeof(date), "%04d-%02d-%02d", s->date / 10000, s->date / 100 % 100,
+                       s->date % 100);
         json_obj_inline(j);
         json_kstr(j, "id", s->id);
         json_kstr(j, "kind", s->kind);
@@ -216,7 +217,8 @@ void render_md(const struct report *r, const struct report_style *style, FILE *o
         fprintf(out, "\n## Sources\n\nThe knowledge base is of %s.\n\n", kb_date());
     for (size_t i = 0; i < sources.n; i++) {
         const struct kb_source *s = sources.at[i];
-        fprintf(out, "- %s (%s, %04d-%02d-%02d): ", s->id, s->kind, s->date / 10000, s->date / 100 % 100, s->date % 100);
+        fprintf(out, "- %s (%s, %04d-%02d-%02d): ", s->id, s->kind, s->date / 10000,
+                s->date / 100 % 100, s->date % 100);
         md_put(out, s->text);
         fputc('\n', out);
     }

@@ -15,6 +15,7 @@ void render_md(const struct report *r, const struct report_style *style, FILE *o
 struct kb_source_list {
     VEC(const struct kb_source *);
 };
-void kb_sources_collect(const struct kb_view *view, struct kb_source_list *ret); /* free with vec_done */
+void kb_sources_collect(const struct kb_view *view,
+                        struct kb_source_list *ret); /* free with vec_done */
 
 #endif

@@ -47,7 +47,8 @@ static size_t piece(const char *s, size_t columns)
         end = n;
     }
     if (end == 0)
-        while (s[end] && (shown_length(s, end + 1) <= columns || ((unsigned char)s[end] & 0xc0) == 0x80))
+        while (s[end] &&
+               (shown_length(s, end + 1) <= columns || ((unsigned char)s[end] & 0xc0) == 0x80))
             end++;
     return end;
 }
@@ -91,13 +92,15 @@ static bool is_filled(const struct kb_grid *g, size_t field)
 
 static void layout_make(struct text_out *t, const struct kb_grid *g, struct layout *l)
 {
-    *l = (struct layout){ .cells = arena_zalloc(&t->a, (g->n_rows ? g->n_rows : 1) * sizeof(*l->cells)) };
+    *l = (struct layout){ .cells = arena_zalloc(&t->a,
+                                                (g->n_rows ? g->n_rows : 1) * sizeof(*l->cells)) };
     for (size_t i = 0; i < g->n_fields && l->n + 1 < COLUMNS_MAX; i++)
         if (!g->fields[i].machine_only && is_filled(g, i)) {
             l->titles[l->n] = g->fields[i].title;
             l->field[l->n++] = i;
         }
-    if (is_filled(g, SIZE_MAX) && g->rows[0].as_of) { /* of rows put together from several: below the table */
+    if (is_filled(g, SIZE_MAX) &&
+        g->rows[0].as_of) { /* of rows put together from several: below the table */
         l->titles[l->n] = "source";
         l->field[l->n++] = SIZE_MAX;
     }
@@ -108,7 +111,8 @@ static void layout_make(struct text_out *t, const struct kb_grid *g, struct layo
         l->least[c] = longest_word(l->titles[c]);
         for (size_t r = 0; r < g->n_rows; r++) {
             const struct kb_grid_row *row = &g->rows[r];
-            const char *text = l->field[c] == SIZE_MAX ? sources_text(t, &row->sources) : row->cells[l->field[c]].text;
+            const char *text = l->field[c] == SIZE_MAX ? sources_text(t, &row->sources)
+                                                       : row->cells[l->field[c]].text;
             text = text ? text : "-";
             l->cells[r][c] = text;
             size_t n = shown_length(text, strlen(text)), word = longest_word(text);
@@ -138,7 +142,8 @@ static bool layout_fit(struct layout *l, size_t columns)
 }
 
 /* One row, as many lines as its longest cell takes. */
-static void put_row(const struct text_out *t, const struct layout *l, const char *const *cells, bool bold)
+static void put_row(const struct text_out *t, const struct layout *l, const char *const *cells,
+                    bool bold)
 {
     const char *rest[COLUMNS_MAX];
     memcpy(rest, cells, l->n * sizeof(*cells));
@@ -164,7 +169,8 @@ static void put_row(const struct text_out *t, const struct layout *l, const char
     }
 }
 
-static void put_blocks(struct text_out *t, const struct layout *l, const struct kb_grid *g, size_t columns)
+static void put_blocks(struct text_out *t, const struct layout *l, const struct kb_grid *g,
+                       size_t columns)
 {
     size_t wide = 6;
     for (size_t c = 0; c < l->n; c++)
@@ -255,8 +261,8 @@ void text_kb(struct text_out *t)
             const struct kb_source *s = sources.at[i];
             fprintf(t->out, "  %-20s  ", s->id);
             put_wrapped(t,
-                        arena_printf(&t->a, "%s (%s, %04d-%02d-%02d)", s->text, s->kind, s->date / 10000, s->date / 100 % 100,
-                                     s->date % 100),
+                        arena_printf(&t->a, "%s (%s, %04d-%02d-%02d)", s->text, s->kind,
+                                     s->date / 10000, s->date / 100 % 100, s->date % 100),
                         24, columns);
         }
     }
