@@ -1,5 +1,6 @@
 /* A stand-in for libnvidia-ml.so.1 that tests load in its place; what it does is said by FAKE_NVML.
  * It is not NVIDIA's. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ int nvmlDeviceGetCount_v2(unsigned *ret)
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret)
 {
-    *ret = (char *)NULL + index + 1;
+    *ret = (void *)(uintptr_t)(index + 1);
     return 0;
 }
 
