@@ -12,7 +12,7 @@
 
 /* What a missing library means, by what lies elsewhere on the machine. The order is the order of
  * the findings. */
-enum lack { LACK_OTHER_CUDA, LACK_OTHER_CUDNN, LACK_NOWHERE, LACK_NO_CUDNN, LACK_ELSEWHERE, LACKS };
+enum lack { LACK_OTHER_CUDA, LACK_OTHER_CUDNN, LACK_NOWHERE, LACK_NO_CUDNN, LACK_ELSEWHERE, LACK_UNREADABLE, LACKS };
 
 struct lack_kind {
     const char *cause, *title;
@@ -28,13 +28,22 @@ static const struct lack_kind lack_kinds[LACKS] = {
     [LACK_NO_CUDNN] = { "cudnn-missing", "cuDNN %d for this CUDA is not on this machine" },
     [LACK_ELSEWHERE] = { "library-not-on-search-path",
                          "the libraries are here, but the loader does not search there" },
+    [LACK_UNREADABLE] = { "not-readable", "the libraries are here, but cannot be read" },
 };
+
+/* Why nobody can open the copy, not even where the loader searches; NULL: it can be opened. */
+static const char *unreadable(const struct judgement *j, const struct lib_copy *copy)
+{
+    const struct place_elf *file = copy ? place_elf(j->s->place, copy->path) : NULL;
+    return file && file->known == KNOWN_FAILED ? strerror(file->error) : NULL;
+}
 
 static enum lack classify(const struct judgement *j, const struct load_need *n)
 {
     bool cudnn = kb_soname_family(n->name) == KB_FAMILY_CUDNN;
-    if (judge_copy_of(j, n->name, j->cuda_major))
-        return LACK_ELSEWHERE;
+    const struct lib_copy *copy = judge_copy_of(j, n->name, j->cuda_major);
+    if (copy)
+        return unreadable(j, copy) ? LACK_UNREADABLE : LACK_ELSEWHERE;
     if (cudnn)
         return judge_other_major(j, n->name) ? LACK_OTHER_CUDNN : LACK_NO_CUDNN;
     if (judge_other_major(j, n->name) || judge_copy_of(j, n->name, 0))
@@ -73,7 +82,9 @@ static void tell_missing(const struct judgement *j, struct finding *f, const str
                          ? say(j, "needed by %s; ", path_base(n->needed_by))
                          : "";
     const char *where;
-    if (copy)
+    if (unreadable(j, copy))
+        where = say(j, "%s%s cannot be read: %s", by, copy->path, unreadable(j, copy));
+    else if (copy)
         where = say(j, "%snot searched: %s%s%s%s", by, path_dir(&j->out->arena, copy->path),
                     copy->owner ? " (" : "", copy->owner ? copy->owner : "",
                     copy->owner ? ")" : "");
@@ -313,7 +324,9 @@ static void report_lack(const struct judgement *j, enum lack kind, const struct 
     for (size_t i = 0; i < l->n; i++)
         tell_missing(j, f, l->at[i]);
     const char *with = kind == LACK_ELSEWHERE ? NULL : replaced_by(j);
-    if (with)
+    if (kind == LACK_UNREADABLE)
+        want_plain(j, f, "make the files readable for those who run the program (chmod a+rX), or install them anew as that user");
+    else if (with)
         want_plain(j, f, with);
     else if (kind == LACK_ELSEWHERE)
         want_searched(j, f, l->at, l->n);

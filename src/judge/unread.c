@@ -21,8 +21,10 @@ void judge_unread(const struct judgement *j)
 {
     if (!judge_lacks_facts(j))
         return;
-    struct finding *f = finding_add(j->out, "not-readable", SEVERITY_WARNING,
-                                    "what decides cannot be read here");
+    struct finding *f = findings_of(j->out, "not-readable"); /* of libraries */
+    if (!f)
+        f = finding_add(j->out, "not-readable", SEVERITY_WARNING,
+                        "what decides cannot be read here");
     for (size_t i = 0; i < j->s->unread.n; i++) {
         const struct unread *u = &j->s->unread.at[i];
         if (!u->env || u->env == j->env)
