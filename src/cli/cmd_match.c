@@ -13,6 +13,7 @@
 #include "cli/batch.h"
 #include "match/match.h"
 #include "version/driver.h"
+#include "version/pep440.h"
 
 enum { BATCH_MAX = 16 * 1024 * 1024 };
 
@@ -53,11 +54,15 @@ static bool has(const struct match_query *q, enum wish_kind kind)
     return false;
 }
 
-static int add_seen(struct match_query *q, const char *name, const char *value, const struct fact *fact, struct err *e)
+/* "2.4.1+cu118" where such a build is known; else nothing is concluded. */
+static const char *torch_labelled(struct app *app, const char *bare, const char *cuda)
 {
-    if (!value || !value[0] || has(q, wish_kind_of(name)) || q->n == MATCH_WISHES)
-        return 0;
-    return query_add(q, name, value, fact && fact->source ? fact->source : "this machine", e);
+    const struct kb_torch_build *b;
+    char text[8];
+    for (size_t i = 0; (b = kb_torch_build_at(i)); i++)
+        if (strchr(b->torch, '+') && pep440_same_public(b->torch, bare) && str_eq(cuda_text(b->cuda, text, sizeof(text)), cuda))
+            return arena_strdup(&app->arena, b->torch);
+    return NULL;
 }
 
 /* A release that the kb does not know would be an error of the user's if he had said it; here it stays open. */
@@ -70,7 +75,31 @@ static const char *torch_of(struct app *app, const struct pyenv *env)
     (void)cuda_text(t->cuda, cuda, sizeof(cuda));
     size_t public = strcspn(env->torch->version, "+");
     const char *bare = arena_strndup(&app->arena, env->torch->version, public);
-    return !env->torch_cuda ? arena_printf(&app->arena, "%s+cpu", bare) : str_eq(env->torch_cuda, cuda) ? bare : env->torch->version;
+    return !env->torch_cuda ? arena_printf(&app->arena, "%s+cpu", bare) : str_eq(env->torch_cuda, cuda)
+               ? bare : torch_labelled(app, bare, env->torch_cuda);
+}
+
+/* What the machine says of each wish; NULL: nothing. */
+static void see(struct app *app, struct place *place, const struct snapshot *s, const char *ret[WISH_KINDS],
+                const char **ret_ort)
+{
+    struct arena *a = &app->arena;
+    const struct pyenv *env = s->envs.n ? s->envs.at[0] : NULL;
+    const struct place_machine *m = place_machine(place);
+    ret[WISH_DRIVER] = s->driver.version;
+    ret[WISH_GLIBC] = s->glibc;
+    if (s->gpus.n && s->gpus.at[0].cc)
+        ret[WISH_GPU] = arena_printf(a, "sm_%d", s->gpus.at[0].cc);
+    if (m && m->arch && str_eq(m->arch, "aarch64"))
+        ret[WISH_ARCH] = "aarch64";
+    if (!env)
+        return;
+    if (env->major == 3)
+        ret[WISH_PYTHON] = arena_printf(a, "3.%d", env->minor);
+    if (env->numpy && env->numpy->version)
+        ret[WISH_NUMPY] = env->numpy->version[0] == '1' ? "<2" : ">=2";
+    ret[WISH_TORCH] = torch_of(app, env);
+    *ret_ort = env->ort ? env->ort->version : NULL;
 }
 
 static int add_installed(struct app *app, struct match_query *q, struct err *e)
@@ -78,29 +107,18 @@ static int add_installed(struct app *app, struct match_query *q, struct err *e)
     struct place *place = NULL;
     struct snapshot s = { 0 };
     struct probe_request want = { .python = NULL };
+    const char *seen[WISH_KINDS] = { NULL }, *ort = NULL;
     int r = app_place(app, &place, e);
     if (r == 0)
         r = snapshot_take(place, &want, &s, e);
-    const struct pyenv *env = s.envs.n ? s.envs.at[0] : NULL;
-    const struct place_machine *m = r == 0 ? place_machine(place) : NULL;
-    struct arena *a = &app->arena;
     if (r == 0)
-        r = add_seen(q, "driver", s.driver.version ? arena_strdup(a, s.driver.version) : NULL, s.driver.kernel_module, e);
-    if (r == 0 && s.gpus.n && s.gpus.at[0].cc)
-        r = add_seen(q, "gpu", arena_printf(a, "sm_%d", s.gpus.at[0].cc), s.gpus.at[0].fact, e);
-    if (r == 0 && env && env->major == 3)
-        r = add_seen(q, "python", arena_printf(a, "3.%d", env->minor), NULL, e);
-    if (r == 0)
-        r = add_seen(q, "glibc", s.glibc ? arena_strdup(a, s.glibc) : NULL, NULL, e);
-    if (r == 0 && m && m->arch && str_eq(m->arch, "aarch64"))
-        r = add_seen(q, "arch", "aarch64", NULL, e);
-    const char *torch = r == 0 ? torch_of(app, env) : NULL;
-    if (r == 0)
-        r = add_seen(q, "torch", torch ? arena_strdup(a, torch) : NULL, NULL, e);
-    if (r == 0 && env && env->numpy)
-        r = add_seen(q, "numpy", arena_printf(a, env->numpy->version[0] == '1' ? "<2" : ">=2"), NULL, e);
-    if (r == 0 && env && env->ort && env->ort->version)
-        q->installed_ort = arena_strdup(a, env->ort->version);
+        see(app, place, &s, seen, &ort);
+    for (int kind = 0; r == 0 && kind < WISH_KINDS; kind++)
+        if (seen[kind] && !has(q, (enum wish_kind)kind) && q->n < MATCH_WISHES)
+            r = query_add(q, wish_name((enum wish_kind)kind), arena_strdup(&app->arena, seen[kind]),
+                          str_eq(place_name(place), "this machine") ? "this machine" : arena_strdup(&app->arena, place_name(place)), e);
+    if (r == 0 && ort)
+        q->installed_ort = arena_strdup(&app->arena, ort);
     snapshot_done(&s);
     place_free(place);
     return r;

@@ -114,6 +114,24 @@ static bool import(struct wire *w, uint64_t end, struct match_model *ret)
     return true;
 }
 
+/* One field of the outermost message, and behind it. */
+static bool outer(struct wire *w, unsigned *imports, struct match_model *m)
+{
+    struct field f;
+    if (!field(w, w->size, &f))
+        return false;
+    if (f.number == FIELD_IR) {
+        if (f.is_bytes || f.end || f.value > INT32_MAX)
+            return false;
+        m->ir = (int64_t)f.value;
+    }
+    if (f.number == FIELD_OPSET && (!f.is_bytes || ++*imports > IMPORTS_MAX || !import(w, f.end, m)))
+        return false;
+    if (f.end)
+        w->at = f.end;
+    return true;
+}
+
 int match_model_read(int fd, struct match_model *ret, struct err *e)
 {
     struct stat st;
@@ -123,21 +141,12 @@ int match_model_read(int fd, struct match_model *ret, struct err *e)
     struct match_model m = { 0 };
     unsigned imports = 0, fields = 0;
     bool good = true;
-    while (good && w.at < w.size) {
-        struct field f;
-        good = field(&w, w.size, &f) && ++fields <= FIELDS_MAX && !(f.number == FIELD_IR && (f.is_bytes || f.value > INT32_MAX)) &&
-               !(f.number == FIELD_OPSET && (!f.is_bytes || ++imports > IMPORTS_MAX));
-        if (good && f.number == FIELD_IR)
-            m.ir = (int64_t)f.value;
-        if (good && f.number == FIELD_OPSET)
-            good = import(&w, f.end, &m);
-        if (good && f.end)
-            w.at = f.end;
-    }
+    while (good && w.at < w.size)
+        good = ++fields <= FIELDS_MAX && outer(&w, &imports, &m);
     if (w.error)
         return err_set(e, ERR_READ, "%s", strerror(w.error));
     if (!good || !m.ir)
-        return err_set(e, ERR_FORMAT, "%s", !good ? "it is no ONNX model, or it was cut off" : "it is no ONNX model: it names no ir_version");
+        return err_set(e, ERR_FORMAT, "it is no ONNX model%s", !good ? ", or it was cut off" : ": it names no ir_version");
     *ret = m;
     return 0;
 }

@@ -81,6 +81,23 @@ static int read_ort(struct reader *r, struct err *e)
     return r->w->ort || known ? 0 : unknown(r, &near, e);
 }
 
+/* The release is known, a build of it with this label is not. r->spec is of the part before the label. */
+static int unknown_label(const struct reader *r, struct err *e)
+{
+    struct str labels = { 0 };
+    for (size_t i = 0; i < r->d->n_torch; i++) {
+        const char *version = r->d->torch[i].kb->torch, *label = strchr(version, '+');
+        char bare[64];
+        (void)snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(version, "+"), version);
+        if (label && r->d->torch[i].platform == 0 && matches(r, bare))
+            str_addf(&labels, "%s%s", labels.len ? ", " : "", version);
+    }
+    int code = err_set(e, ERR_UNKNOWN_RELEASE, "torch %s is no known build; the nearest known: %.200s", r->asked->value,
+                       labels.len ? str_get(&labels) : "the one without a label");
+    str_done(&labels);
+    return code;
+}
+
 static int read_torch(struct reader *r, struct err *e)
 {
     struct neighbours near = { 0 };
@@ -107,18 +124,7 @@ static int read_torch(struct reader *r, struct err *e)
         return 0;
     if (!public_known)
         return unknown(r, &near, e);
-    struct str labels = { 0 };
-    for (size_t i = 0; i < r->d->n_torch; i++) {
-        const char *version = r->d->torch[i].kb->torch, *label = strchr(version, '+');
-        char bare[64];
-        (void)snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(version, "+"), version);
-        if (label && r->d->torch[i].platform == 0 && matches(r, bare))
-            str_addf(&labels, "%s%s", labels.len ? ", " : "", version);
-    }
-    int code = err_set(e, ERR_UNKNOWN_RELEASE, "torch %s is no known build; the nearest known: %.200s", r->asked->value,
-                       labels.len ? str_get(&labels) : near.below ? near.below : "none");
-    str_done(&labels);
-    return code;
+    return unknown_label(r, e);
 }
 
 /* Majors of CUDA: any minor of a major serves. */
@@ -207,6 +213,11 @@ static int read_driver(struct reader *r, struct err *e)
         return err_set(e, ERR_USAGE, "'--driver %s' is no driver number such as 550 or 550.54.14", r->asked->value);
     if (v.part[0] < 300 || (last && v.part[0] > (unsigned)last->branch + 9))
         return unknown(r, &near, e);
+    for (size_t i = 0; v.n == 1 && (b = kb_branch_at(i)); i++)
+        if ((unsigned)b->branch == v.part[0])
+            r->w->drivers = 1ULL << i;
+    if (r->w->drivers)
+        return 0;
     const char *text = v.n == 1 ? arena_printf(r->a, "%u.999", v.part[0]) : r->asked->value;
     if (!m_driver_add(r->d, drivers, text))
         return err_set(e, ERR_USAGE, "'--driver' is given too often");
@@ -431,6 +442,34 @@ static void open_wish(struct m_wish *w)
     memset(w->cudnn_cc, 0xff, sizeof(w->cudnn_cc));
 }
 
+/* Length and form, before anything is concluded from it; versions are read into r->spec. */
+static int check_text(struct reader *r, struct err *e)
+{
+    const struct match_wish *asked = r->asked;
+    if (asked->kind == WISH_MODEL || (asked->kind == WISH_TORCH && strchr(asked->value, '+')))
+        return 0;
+    if (strlen(asked->value) > 200)
+        return err_set(e, ERR_USAGE, "'--%s %.48s...' is too long", wish_name(asked->kind), asked->value);
+    if ((kinds[asked->kind].versions || r->range) && !pep440_wish_parse(asked->value, &r->spec))
+        return err_set(e, ERR_USAGE, "'--%s %.60s' is no version and no specifier", wish_name(asked->kind), asked->value);
+    return 0;
+}
+
+/* A range of drivers beside a number: the number is a value that the range may hold. */
+static void ranges_meet_numbers(struct m_query *mq)
+{
+    struct pep440_spec spec;
+    struct pep440 v;
+    for (size_t i = 0; i < mq->q->n; i++) {
+        const struct match_wish *w = &mq->q->wish[i];
+        if (w->kind != WISH_DRIVER || !is_range(w->value) || !pep440_wish_parse(w->value, &spec))
+            continue;
+        for (size_t k = mq->d->drivers.n; k < mq->drivers.n; k++)
+            if (pep440_parse(mq->drivers.text[k], &v) && pep440_spec_matches(&spec, &v, true))
+                mq->wish[i].drivers |= 1ULL << k;
+    }
+}
+
 int m_query_read(const struct match_domain *d, const struct match_query *q, struct arena *a, struct m_query *ret,
                  struct err *e)
 {
@@ -448,17 +487,13 @@ int m_query_read(const struct match_domain *d, const struct match_query *q, stru
         struct reader r = { .d = d, .mq = ret, .asked = asked, .w = &ret->wish[i], .a = a, .range = is_range(asked->value) };
         open_wish(r.w);
         ret->kinds[asked->kind] |= 1U << i;
-        if (strlen(asked->value) > 48 && asked->kind != WISH_MODEL && !r.range)
-            return err_set(e, ERR_USAGE, "'--%s %.48s...' is too long", wish_name(asked->kind), asked->value);
-        if ((kinds[asked->kind].versions || r.range) && asked->kind != WISH_TORCH && asked->kind != WISH_MODEL &&
-            !pep440_wish_parse(asked->value, &r.spec))
-            return err_set(e, ERR_USAGE, "'--%s %.60s' is no version and no specifier", wish_name(asked->kind), asked->value);
-        if (asked->kind == WISH_TORCH && !strchr(asked->value, '+') && !pep440_wish_parse(asked->value, &r.spec))
-            return err_set(e, ERR_USAGE, "'--torch %.60s' is no version and no specifier", asked->value);
-        int failed = kinds[asked->kind].read(&r, e);
+        int failed = check_text(&r, e);
+        if (failed == 0)
+            failed = kinds[asked->kind].read(&r, e);
         if (failed < 0)
             return failed;
     }
+    ranges_meet_numbers(ret);
     /* Without a word it is Linux on x86_64; an os without an arch is x86_64. */
     ret->platforms = !ret->kinds[WISH_OS] && !ret->kinds[WISH_ARCH] ? 1 : 7;
     for (size_t i = 0; i < q->n; i++) {
