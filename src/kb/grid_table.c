@@ -186,7 +186,17 @@ static void need_row(struct arena *a, const struct kb_ort *o, struct kb_grid_row
 
 /* --- how its libraries come --- */
 
-enum { L_RELEASES, L_NEEDS, L_LAZY, L_OPENED, L_PRELOAD, L_EXTRAS, L_MISSING, L_TORCH };
+enum {
+    L_RELEASES,
+    L_NEEDS,
+    L_LAZY,
+    L_OPENED,
+    L_PRELOAD,
+    L_EXTRAS,
+    L_MISSING,
+    L_TORCH,
+    L_TORCH_INDEX
+};
 static const struct kb_field library_fields[] = {
     [L_RELEASES] = { "releases", "release", KB_CELL_LIST, false },
     [L_NEEDS] = { "needs", "cannot load without", KB_CELL_LIST, false },
@@ -195,7 +205,8 @@ static const struct kb_field library_fields[] = {
     [L_PRELOAD] = { "preload_dlls", "preload_dlls()", KB_CELL_KNOWN, false },
     [L_EXTRAS] = { "extras", "extras", KB_CELL_LIST, false },
     [L_MISSING] = { "extras_lack", "which the extras lack", KB_CELL_LIST, true },
-    [L_TORCH] = { "torch", "torch with the same majors", KB_CELL_LIST, false },
+    [L_TORCH] = { "torch", "torch, public index", KB_CELL_LIST, false },
+    [L_TORCH_INDEX] = { "torch_index", "torch, its own index", KB_CELL_LIST, false },
 };
 
 /* Extras that can be installed, and what all of them together do not bring of what the provider
@@ -235,33 +246,100 @@ static void extra_cells(struct arena *a, const struct kb_ort *o, struct kb_grid_
     r->cells[L_MISSING].text = missing;
 }
 
-/* Releases of torch whose libraries serve: the same majors, in its own wheels, for a Python that
- * both have. */
+/* Releases that fit, told by the first and last of each run of them. */
+struct runs {
+    struct str text, all; /* for people; for machines */
+    const char *first, *last;
+};
+
+/* fits false ends a run; version is then of no account. */
+static void runs_add(struct runs *u, const char *version, bool fits)
+{
+    if (fits) {
+        str_addf(&u->all, "%s%s", u->all.len ? " " : "", version);
+        u->first = u->first ? u->first : version;
+        u->last = version;
+        return;
+    }
+    if (!u->first)
+        return;
+    str_add(&u->text, u->text.len ? ", " : "");
+    if (u->first != u->last) { /* 2.0.0-2.3.1+cu118 */
+        str_addn(&u->text, u->first, strcspn(u->first, "+"));
+        str_addc(&u->text, '-');
+    }
+    str_add(&u->text, u->last);
+    u->first = NULL;
+}
+
+static struct kb_cell runs_end(struct runs *u, struct arena *a)
+{
+    runs_add(u, NULL, false);
+    const char *text = take(a, &u->text);
+    return (struct kb_cell){ text, take(a, &u->all) };
+}
+
+static bool share_python(const char *const *a, const char *const *b)
+{
+    for (size_t i = 0; b[i]; i++)
+        if (has(a, b[i]))
+            return true;
+    return false;
+}
+
+/* Releases of torch whose libraries serve: the same majors, for a Python that both have. */
 static void torch_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_row *r)
 {
-    struct str all = { 0 }, text = { 0 };
-    const char *first = NULL, *last = NULL;
-    for (size_t i = 0;; i++) {
+    struct runs u = { 0 };
+    for (size_t i = 0; kb_torch_at(i); i++) {
         const struct kb_torch *t = kb_torch_at(i);
-        bool fits = false;
-        if (t && t->cuda_major == o->cuda_major && t->cudnn_major == o->cudnn_major)
-            for (size_t k = 0; t->py_linux[k]; k++)
-                fits |= has(o->py_linux, t->py_linux[k]);
-        if (first && !fits) {
-            str_addf(&text, "%s%s%s%s", text.len ? ", " : "", first, first == last ? "" : "-",
-                     first == last ? "" : last);
-            first = NULL;
-        }
-        if (!t)
-            break;
-        if (!fits)
-            continue;
-        kb_sources_add(&r->sources, t->prov.source);
-        str_addf(&all, "%s%s", all.len ? " " : "", t->version);
-        first = first ? first : t->version;
-        last = t->version;
+        bool fits = t->cuda_major == o->cuda_major && t->cudnn_major == o->cudnn_major &&
+                    share_python(o->py_linux, t->py_linux);
+        runs_add(&u, t->version, fits);
+        if (fits)
+            kb_sources_add(&r->sources, t->prov.source);
     }
-    r->cells[L_TORCH] = (struct kb_cell){ take(a, &text), take(a, &all) };
+    r->cells[L_TORCH] = runs_end(&u, a);
+}
+
+enum { LABELS_MAX = 32 };
+
+/* The local labels of torch's own index that are of this CUDA major, in the order of the builds. */
+static size_t torch_labels(int cuda_major, const char *ret_labels[LABELS_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; kb_torch_build_at(i); i++) {
+        const struct kb_torch_build *b = kb_torch_build_at(i);
+        const char *label = strchr(b->torch, '+');
+        bool skip = !label || b->cuda_major != cuda_major;
+        for (size_t k = 0; k < n && !skip; k++)
+            skip = str_eq(ret_labels[k], label);
+        if (!skip && n < LABELS_MAX)
+            ret_labels[n++] = label;
+    }
+    return n;
+}
+
+/* The same of the builds on torch's own index, label by label. */
+static void torch_index_cell(struct arena *a, const struct kb_ort *o, struct kb_grid_row *r)
+{
+    const char *labels[LABELS_MAX];
+    size_t n = torch_labels(o->cuda_major, labels);
+    struct runs u = { 0 };
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = 0; kb_torch_build_at(i); i++) {
+            const struct kb_torch_build *b = kb_torch_build_at(i);
+            if (!str_ends(b->torch, labels[k]) || b->platform != KB_LINUX_X86_64)
+                continue;
+            bool fits = b->cuda_major == o->cuda_major && b->cudnn_major == o->cudnn_major &&
+                        share_python(o->py_linux, b->py);
+            runs_add(&u, b->torch, fits);
+            if (fits)
+                kb_sources_add(&r->sources, b->prov.source);
+        }
+        runs_add(&u, NULL, false);
+    }
+    r->cells[L_TORCH_INDEX] = runs_end(&u, a);
 }
 
 static void library_row(struct arena *a, const struct kb_ort *o, struct kb_grid_row *r)
@@ -277,6 +355,7 @@ static void library_row(struct arena *a, const struct kb_ort *o, struct kb_grid_
     r->cells[L_PRELOAD].text = known_text(o->preload_dlls);
     extra_cells(a, o, r);
     torch_cell(a, o, r);
+    torch_index_cell(a, o, r);
 }
 
 /* --- GPU code --- */
@@ -371,9 +450,9 @@ void kb_view_table(struct arena *a, struct kb_view *ret)
         .intro =
             "Of onnxruntime-gpu as it is on the public index. A release that is not listed is not there. CUDA is what it was "
             "compiled with: any minor version of the same major serves. The driver is the oldest on which programs of that "
-            "CUDA major run. torch is that of the public index with the same CUDA and cuDNN major and a Python that both "
-            "have: the two can share libraries. A cubin serves GPUs of its own major and of its minor or above, one with an 'a' that GPU alone; "
-            "PTX serves newer GPUs, when the driver can compile it.",
+            "CUDA major run. torch is named where it has the same CUDA and cuDNN major and a Python in common: then one "
+            "process can do with one set of libraries, as far as torch brings them. A cubin serves GPUs of its own major and "
+            "of its minor or above, one with an 'a' that GPU alone; PTX serves newer GPUs, when the driver can compile it.",
         .grids = arena_zalloc(a, (2 + ARRAY_LEN(code)) * sizeof(struct kb_grid)),
         .n_grids = 2 + ARRAY_LEN(code),
     };

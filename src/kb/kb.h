@@ -570,6 +570,8 @@ struct kb_option {
     const char *const *values; /* list; empty: any of the type */
     const char *default_value; /* NULL: not known */
     const char *since;         /* release of ONNX Runtime in words: "1.18", "1.4 or before"; NULL: not known */
+    /* list: releases in whose libraries the name was read; of one that is missing nothing follows */
+    const char *const *read_in;
     const char *note;
     struct kb_prov prov;
 };
