@@ -431,6 +431,39 @@ static void fold(struct kb_grid *g, struct arena *a, const char *version)
     g->n_rows--;
 }
 
+/* --- other channels --- */
+
+static const struct kb_field feed_fields[] = {
+    { "name", "index", KB_CELL_TEXT, false },          { "url", "URL", KB_CELL_TEXT, true },
+    { "ort", "release", KB_CELL_TEXT, false },         { "cuda", "CUDA", KB_CELL_TEXT, false },
+    { "cudnn_major", "cuDNN", KB_CELL_NUMBER, false }, { "note", "note", KB_CELL_TEXT, false },
+};
+static const struct kb_field conda_fields[] = {
+    { "versions", "release", KB_CELL_TEXT, false },
+    { "cuda", "CUDA", KB_CELL_LIST, false },
+    { "cudnn_major", "cuDNN", KB_CELL_NUMBER, false },
+    { "platforms", "platforms", KB_CELL_LIST, false },
+    { "note", "note", KB_CELL_TEXT, false },
+};
+
+/* The rows of a table, of one package where package is not NULL, with these of its columns. */
+static void channel(struct kb_grid *g, struct arena *a, const char *table, const char *title,
+                    const struct kb_field *fields, size_t n, const char *package)
+{
+    const struct kb_table *t = kb_table_find(table);
+    kb_grid_init(g, a, table, title, fields, n, t->n_rows);
+    for (size_t row = 0; row < t->n_rows; row++) {
+        if (package && !str_eq(kb_table_get(t, row, "package"), package))
+            continue;
+        struct kb_grid_row *r = kb_grid_add(g, a);
+        for (size_t i = 0; i < n; i++)
+            r->cells[i].text = kb_table_get(t, row, fields[i].name);
+        kb_sources_add(&r->sources, kb_table_source(t, row));
+        r->as_of = kb_table_get(t, row, "as_of");
+        r->confidence = kb_table_get(t, row, "confidence");
+    }
+}
+
 void kb_view_table(struct arena *a, struct kb_view *ret)
 {
     static const struct {
@@ -453,8 +486,8 @@ void kb_view_table(struct arena *a, struct kb_view *ret)
             "CUDA major run. torch is named where it has the same CUDA and cuDNN major and a Python in common: then one "
             "process can do with one set of libraries, as far as torch brings them. A cubin serves GPUs of its own major and "
             "of its minor or above, one with an 'a' that GPU alone; PTX serves newer GPUs, when the driver can compile it.",
-        .grids = arena_zalloc(a, (2 + ARRAY_LEN(code)) * sizeof(struct kb_grid)),
-        .n_grids = 2 + ARRAY_LEN(code),
+        .grids = arena_zalloc(a, (4 + ARRAY_LEN(code)) * sizeof(struct kb_grid)),
+        .n_grids = 4 + ARRAY_LEN(code),
     };
     struct kb_grid *g = ret->grids;
     kb_grid_init(&g[0], a, "needs", "What a release needs", need_fields, ARRAY_LEN(need_fields), n);
@@ -476,4 +509,9 @@ void kb_view_table(struct arena *a, struct kb_view *ret)
                 g[2 + k].n_rows--;
         }
     }
+    g += 2 + ARRAY_LEN(code);
+    channel(&g[0], a, "feeds", "Builds on other package indexes", feed_fields,
+            ARRAY_LEN(feed_fields), NULL);
+    channel(&g[1], a, "conda", "Builds of conda-forge", conda_fields, ARRAY_LEN(conda_fields),
+            "onnxruntime");
 }
