@@ -53,20 +53,18 @@ static bool torch_brings(const struct m_candidate *c, const char *package)
     return false;
 }
 
-static void add_library(struct texts *t, const struct m_candidate *c, const char *soname, int cc, bool shared)
-{
-    const struct kb_soname *s = kb_soname_find(soname, c->o->cuda_major);
-    char spec[64];
-    if (!s || (shared && torch_brings(c, s->package)))
-        return;
-    if (!kb_soname_spec(soname, c->o->cuda_major, cc, spec, sizeof(spec)))
-        spec[0] = '\0';
-    add(t, arena_printf(t->a, "%s%s", s->package, spec));
-}
-
 static const char *cudnn_spec(const struct m_candidate *c, int cc)
 {
     return c->o->cudnn_major == 8 ? ">=8,<9" : cc && cc < 75 ? ">=9,<9.11" : cc >= 100 ? ">=9.7,<10" : ">=9,<10";
+}
+
+static void add_library(struct texts *t, const struct m_candidate *c, const char *soname, int cc, bool shared)
+{
+    const struct kb_soname *s = kb_soname_find(soname, c->o->cuda_major);
+    if (!s || (shared && torch_brings(c, s->package)))
+        return;
+    const char *spec = kb_soname_family(soname) == KB_FAMILY_CUDNN ? cudnn_spec(c, cc) : s->spec ? s->spec : "";
+    add(t, arena_printf(t->a, "%s%s", s->package, spec));
 }
 
 static void add_libraries(struct texts *t, const struct m_candidate *c, int cc, bool shared)
@@ -216,20 +214,23 @@ static bool best_candidate(const struct m_query *mq, const struct m_allowed *w, 
                            struct m_candidate *ret)
 {
     bool found = false;
-    for (size_t t = 0; t < (w->torch ? mq->d->n_torch : 1); t++) {
-        for (int p = 0; p < M_PLATFORMS; p++) {
-            struct m_candidate c = { .o = &mq->d->ort[ort], .t = w->torch ? &mq->d->torch[t] : NULL, .platform = p };
-            bool named = true;
-            for (size_t i = 0; w->torch && named && i < mq->q->n; i++)
-                named = !(w->mask & mq->kinds[WISH_TORCH] & (1U << i)) || mq->wish[i].torch[t];
-            if (!named || (c.t && c.t->platform != p) || !m_holds(mq, w, 0, &c) || c.sharing != wanted)
+    for (size_t t = w->torch ? mq->d->n_torch : 1; t-- > 0;) {
+        struct m_candidate c = { .o = &mq->d->ort[ort], .t = w->torch ? &mq->d->torch[t] : NULL };
+        bool named = true;
+        for (size_t i = 0; w->torch && named && i < mq->q->n; i++)
+            named = !(w->mask & mq->kinds[WISH_TORCH] & (1U << i)) || mq->wish[i].torch[t];
+        for (int p = 0; named && p < M_PLATFORMS; p++) {
+            c.platform = p;
+            if ((c.t && c.t->platform != p) || !m_holds(mq, w, &c) || c.sharing != wanted)
                 continue;
-            bool later = !c.t || !found || pep440_compare_text(c.t->kb->torch, ret->t->kb->torch) > 0;
-            if (!found || (later && c.ptx <= ret->ptx && c.platform <= ret->platform)) {
+            bool later = !c.t || !found || pep440_compare_text(c.t->kb->torch, ret->t->kb->torch) >= 0;
+            if (!found || (later && c.ptx <= ret->ptx && c.platform < ret->platform)) {
                 *ret = c;
                 found = true;
             }
         }
+        if (found && !ret->ptx && c.t && pep440_compare_text(c.t->kb->torch, ret->t->kb->torch) < 0)
+            break; /* builds ascend: what comes is older */
     }
     return found;
 }

@@ -158,10 +158,24 @@ static void numpy_rows(struct match_domain *d)
                 if (!(py & (1U << y)))
                     continue;
                 d->ort[i].wheel[p].numpy[y] = *set;
-                d->ort[i].wheel[p].numpy_spec[y] = row->spec;
             }
         }
     }
+}
+
+/* Where nobody asks for a numpy there must still be one. */
+static void numpy_pythons(struct match_domain *d)
+{
+    for (size_t i = 0; i < d->n_ort; i++)
+        for (size_t p = 0; p < M_PLATFORMS; p++)
+            for (size_t y = 0; y < d->n_py; y++) {
+                struct m_wheel *w = &d->ort[i].wheel[p];
+                struct m_bits set = w->numpy[y];
+                for (size_t k = 0; k < 2 && d->ort[i].numpy_abi == 1; k++)
+                    set.w[k] &= d->numpy_1.w[k];
+                if (m_bits_meet(&set, &d->numpy_of_py[p][y]))
+                    w->numpy_py |= 1U << y;
+            }
 }
 
 static struct m_ort *ort_add(struct match_domain *d, const struct kb_ort *kb, const struct kb_feed *feed)
@@ -217,7 +231,10 @@ static void torch_add(struct match_domain *d)
 {
     const struct kb_torch_build *b;
     for (size_t i = 0; i < M_TORCHES && (b = kb_torch_build_at(i)); i++) {
-        const struct kb_torch *t = kb_torch_find(b->torch);
+        size_t public = strcspn(b->torch, "+");
+        const struct kb_torch *t = NULL;
+        for (size_t k = 0; (t = kb_torch_at(k)) && (strncmp(t->version, b->torch, public) != 0 || t->version[public]);)
+            k++;
         bool known = b->cubins[0].cc != 0;
         d->torch[d->n_torch++] = (struct m_torch){
             .kb = b, .labelled = strchr(b->torch, '+') != NULL, .date = t ? t->date : 0,
@@ -282,6 +299,7 @@ const struct match_domain *match_domain_new(struct arena *a)
     d->n_pypi = d->n_ort;
     feeds_add(d, a);
     numpy_rows(d);
+    numpy_pythons(d);
     torch_add(d);
     const struct kb_branch *b;
     for (size_t i = 0; (b = kb_branch_at(i)); i++) /* a current driver of the branch */

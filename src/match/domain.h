@@ -34,8 +34,8 @@ struct m_wheel { /* a release on one platform */
     uint32_t cubin, ptx, partial;   /* GPUs */
     int ptx_cuda;
     bool code_known;
-    const char *numpy_spec[M_PYTHONS];
     struct m_bits numpy[M_PYTHONS]; /* releases that its metadata allows */
+    uint32_t numpy_py;              /* Pythons for which one of those has a wheel */
 };
 struct m_ort {
     const char *version;

@@ -133,26 +133,15 @@ void m_because(const struct m_query *mq, unsigned mask, struct arena *a, struct 
         [WISH_ORT] = say_ort, [WISH_TORCH] = say_torch, [WISH_DRIVER] = say_driver, [WISH_GPU] = say_gpu,
     };
     struct lines out = { 0 };
-    unsigned kinds = 0;
     for (size_t i = 0; i < mq->q->n; i++) {
         enum wish_kind kind = mq->q->wish[i].kind;
         if (!(mask >> i & 1))
             continue;
-        kinds |= 1U << kind;
         (says[kind] ? says[kind] : say_releases)(mq, i, a, &out);
     }
-    size_t facts = out.n;
-    for (size_t r = 0; r < m_rules_n; r++) /* those without which it would hold */
-        if (m_satisfiable(mq, mask, 1U << r) == MATCH_SHARED)
-            say_rule(mq, &m_rules[r], mask, &out);
-    for (size_t r = 0; r < m_rules_n && out.n == facts; r++) /* several at once: those that weigh these wishes most */
-        for (size_t s = r + 1; s < m_rules_n && out.n == facts; s++)
-            if (m_satisfiable(mq, mask, 1U << r | 1U << s) == MATCH_SHARED) {
-                say_rule(mq, &m_rules[r], mask, &out);
-                say_rule(mq, &m_rules[s], mask, &out);
-            }
-    for (size_t r = 0; r < m_rules_n && out.n == facts; r++)
-        if (m_rules[r].kinds & kinds)
+    uint32_t failing = m_fewest_failing(mq, mask); /* without these it would hold */
+    for (size_t r = 0; r < m_rules_n; r++)
+        if (failing >> r & 1)
             say_rule(mq, &m_rules[r], mask, &out);
     struct match_because *copy = arena_alloc(a, (out.n + 1) * sizeof(*copy));
     if (out.n)

@@ -35,7 +35,10 @@ static void list_releases(const struct m_query *mq, struct match_answer *answer)
     bool ptx[M_ORTS], unused[M_ORTS];
     m_allow(mq, (1U << mq->q->n) - 1, &w);
     answer->fits = m_solve(mq, &w, false, fit, ptx) >= 0;
-    (void)m_solve(mq, &w, true, loose, unused);
+    if (w.gpu)
+        (void)m_solve(mq, &w, true, loose, unused);
+    else
+        memcpy(loose, fit, sizeof(loose));
     for (size_t i = 0; i < mq->d->n_ort; i++) {
         const char *version = mq->d->ort[i].version;
         if (fit[i] == MATCH_SHARED)
@@ -97,7 +100,7 @@ enum match_sharing match_holds(const struct match_domain *d, const struct match_
     struct m_query *mq = arena_alloc(&a, sizeof(*mq));
     enum match_sharing best = MATCH_NONE;
     if (m_query_read(d, q, &a, mq, e) == 0)
-        best = m_satisfiable(mq, mask, 0);
+        best = m_satisfiable(mq, mask);
     arena_done(&a);
     return best;
 }

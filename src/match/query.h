@@ -65,11 +65,16 @@ struct m_rule {
 };
 extern const struct m_rule m_rules[];
 extern const size_t m_rules_n;
+uint32_t m_rule_bit(const char *id);
 
-/* Does the candidate hold, leaving out the rules of the mask? c holds o, t, platform; the rest is filled in. */
-bool m_holds(const struct m_query *mq, const struct m_allowed *w, unsigned skip, struct m_candidate *c);
+/* Does the candidate hold? c holds o, t, platform, take_partial; the rest is filled in. */
+bool m_holds(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c);
+/* The rules that the candidate breaks, as bits: each is left out for what comes after it. */
+uint32_t m_failing(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c);
+/* The fewest rules whose loss would let the wishes hold together with shared libraries; 0: they hold. */
+uint32_t m_fewest_failing(const struct m_query *mq, unsigned mask);
 /* The best that any candidate reaches; stops at MATCH_SHARED. */
-enum match_sharing m_satisfiable(const struct m_query *mq, unsigned mask, unsigned skip);
+enum match_sharing m_satisfiable(const struct m_query *mq, unsigned mask);
 /* Best sharing by release; ret has M_ORTS places. Returns the newest release that is MATCH_SHARED, or -1. */
 int m_solve(const struct m_query *mq, const struct m_allowed *w, bool take_partial, enum match_sharing *ret,
             bool *ret_ptx);

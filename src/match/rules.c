@@ -83,6 +83,10 @@ static bool numpy(const struct m_query *mq, const struct m_allowed *w, struct m_
 {
     const struct match_domain *d = mq->d;
     uint32_t left = 0;
+    if (!w->numpy_wished) {
+        c->py &= c->w->numpy_py;
+        return c->py != 0;
+    }
     for (size_t y = 0; y < d->n_py; y++) {
         if (!(c->py & (1U << y)))
             continue;
@@ -152,10 +156,10 @@ static bool gpu_code(const struct m_query *mq, const struct m_allowed *w, struct
 static bool gpu_driver(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c)
 {
     (void)w;
-    for (size_t i = 0; i < mq->drivers.n; i++)
-        if ((c->drivers >> i & 1) && !(mq->drivers.known[i] & c->cc))
-            c->drivers &= ~(1ULL << i);
-    return c->drivers != 0;
+    for (uint64_t left = c->drivers; left; left &= left - 1)
+        if (mq->drivers.known[__builtin_ctzll(left)] & c->cc)
+            return true;
+    return false;
 }
 
 /* PTX needs a driver that knows the CUDA it was made with. */
@@ -163,31 +167,27 @@ static bool ptx_driver(const struct m_query *mq, const struct m_allowed *w, stru
 {
     (void)w;
     uint32_t ready = c->w->cubin | (c->take_partial ? c->w->partial : 0);
-    uint64_t left = 0;
-    bool compiled = false;
-    for (size_t i = 0; i < mq->drivers.n; i++) {
-        if (!(c->drivers >> i & 1))
-            continue;
+    c->ptx = false;
+    for (uint64_t left = c->drivers; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
         uint32_t known = mq->drivers.known[i] & c->cc;
-        bool ptx = (known & c->w->ptx) && mq->drivers.native[i] >= c->w->ptx_cuda;
-        if (known & ready)
-            compiled = true;
-        if ((known & ready) || ptx)
-            left |= 1ULL << i;
+        if (known & ready) {
+            c->ptx = false;
+            return true;
+        }
+        c->ptx |= (known & c->w->ptx) && mq->drivers.native[i] >= c->w->ptx_cuda;
     }
-    c->ptx = left && !compiled;
-    c->drivers = left;
-    return left != 0;
+    return c->ptx;
 }
 
 const struct m_rule m_rules[] = {
     { "published", BIT(WISH_ORT) | BIT(WISH_AS_OF), published },
+    { "torch-shared", BIT(WISH_TORCH), torch_shared },
     { "wheel-platform", BIT(WISH_OS) | BIT(WISH_ARCH), platform },
     { "cuda-minor", BIT(WISH_CUDA), cuda },
     { "cudnn-major", BIT(WISH_CUDNN), cudnn },
     { "tensorrt-major", BIT(WISH_TENSORRT), tensorrt },
     { "opset-max", BIT(WISH_OPSET) | BIT(WISH_MODEL), opset },
-    { "torch-shared", BIT(WISH_TORCH), torch_shared },
     { "python-tag", BIT(WISH_PYTHON) | BIT(WISH_TORCH), python_tag },
     { "glibc-tag", BIT(WISH_GLIBC) | BIT(WISH_TORCH), glibc_tag },
     { "exec-stack", BIT(WISH_GLIBC), exec_stack },
@@ -202,7 +202,15 @@ const struct m_rule m_rules[] = {
 };
 const size_t m_rules_n = ARRAY_LEN(m_rules);
 
-bool m_holds(const struct m_query *mq, const struct m_allowed *w, unsigned skip, struct m_candidate *c)
+uint32_t m_rule_bit(const char *id)
+{
+    for (size_t i = 0; i < m_rules_n; i++)
+        if (strcmp(m_rules[i].id, id) == 0)
+            return 1U << i;
+    return 0;
+}
+
+static void start(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c)
 {
     c->w = &c->o->wheel[c->platform];
     c->py = UINT32_MAX;
@@ -211,14 +219,28 @@ bool m_holds(const struct m_query *mq, const struct m_allowed *w, unsigned skip,
     c->sharing = MATCH_SHARED;
     c->torch_cuda = 0;
     c->ptx = false;
+}
+
+bool m_holds(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c)
+{
+    start(mq, w, c);
+    for (size_t i = 0; i < m_rules_n; i++)
+        if (!m_rules[i].holds(mq, w, c))
+            return false;
+    return true;
+}
+
+uint32_t m_failing(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c)
+{
+    uint32_t failing = 0;
+    start(mq, w, c);
     for (size_t i = 0; i < m_rules_n; i++) {
         struct m_candidate before = *c;
-        if (m_rules[i].holds(mq, w, c) && !(skip >> i & 1))
+        if (m_rules[i].holds(mq, w, c))
             continue;
-        if (!(skip >> i & 1))
-            return false;
+        failing |= 1U << i;
         before.torch_cuda = c->torch_cuda;
         *c = before;
     }
-    return true;
+    return failing;
 }

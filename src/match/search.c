@@ -72,28 +72,27 @@ static void torches_gather(const struct m_query *mq, const struct m_allowed *w, 
 
 /* Best sharing of one release over platforms and builds of torch; *ret_ptx: every way of that sharing compiles PTX. */
 static enum match_sharing best_of(const struct m_query *mq, const struct m_allowed *w, const struct torches *torches,
-                                  unsigned skip, struct m_candidate *c, bool *ret_ptx)
+                                  struct m_candidate *c, bool *ret_ptx)
 {
     enum match_sharing best = MATCH_NONE;
     *ret_ptx = true;
     for (size_t t = 0; t < torches->n; t++) {
-        for (int p = 0; p < M_PLATFORMS; p++) {
-            c->t = torches->at[t];
+        c->t = torches->at[t];
+        int first = c->t ? c->t->platform : 0, last = c->t ? first : M_PLATFORMS - 1;
+        for (int p = first; p <= last; p++) {
             c->platform = p;
-            if (c->t ? c->t->platform != p : !(mq->platforms >> p & 1))
-                continue;
-            if (!m_holds(mq, w, skip, c) || c->sharing < best)
+            if (!(w->platforms >> p & 1) || !m_holds(mq, w, c) || c->sharing < best)
                 continue;
             *ret_ptx = c->ptx && (*ret_ptx || c->sharing > best);
             best = c->sharing;
-            if (best == MATCH_SHARED && !*ret_ptx)
+            if (best == MATCH_SHARED && (!*ret_ptx || !w->gpu))
                 return best;
         }
     }
     return best;
 }
 
-enum match_sharing m_satisfiable(const struct m_query *mq, unsigned mask, unsigned skip)
+enum match_sharing m_satisfiable(const struct m_query *mq, unsigned mask)
 {
     struct m_allowed w;
     struct torches torches;
@@ -104,11 +103,33 @@ enum match_sharing m_satisfiable(const struct m_query *mq, unsigned mask, unsign
     for (size_t k = 0; k < mq->d->n_ort && best != MATCH_SHARED; k++) {
         size_t i = m_ort_order(mq->d, k);
         struct m_candidate c = { .o = &mq->d->ort[i] };
-        if (!(mq->orts >> i & 1))
+        if (!(w.ort >> i & 1))
             continue;
-        enum match_sharing s = best_of(mq, &w, &torches, skip, &c, &ptx);
+        enum match_sharing s = best_of(mq, &w, &torches, &c, &ptx);
         best = s > best ? s : best;
     }
+    return best;
+}
+
+uint32_t m_fewest_failing(const struct m_query *mq, unsigned mask)
+{
+    struct m_allowed w;
+    struct torches torches;
+    uint32_t best = UINT32_MAX;
+    m_allow(mq, mask, &w);
+    torches_gather(mq, &w, &torches);
+    for (size_t i = 0; i < mq->d->n_ort; i++)
+        for (size_t t = 0; t < torches.n; t++)
+            for (int p = 0; p < M_PLATFORMS; p++) {
+                struct m_candidate c = { .o = &mq->d->ort[i], .t = torches.at[t], .platform = p };
+                if (!(mq->orts >> i & 1) || (c.t ? c.t->platform != p : !(mq->platforms >> p & 1)))
+                    continue;
+                uint32_t failing = m_failing(mq, &w, &c);
+                if (c.sharing == MATCH_SEPARATE)
+                    failing |= m_rule_bit("torch-shared");
+                if (__builtin_popcount(failing) < __builtin_popcount(best))
+                    best = failing;
+            }
     return best;
 }
 
@@ -121,7 +142,7 @@ int m_solve(const struct m_query *mq, const struct m_allowed *w, bool take_parti
     for (size_t i = 0; i < mq->d->n_ort; i++) {
         struct m_candidate c = { .o = &mq->d->ort[i], .take_partial = take_partial };
         ret_ptx[i] = false;
-        ret[i] = w->ort >> i & 1 ? best_of(mq, w, &torches, 0, &c, &ret_ptx[i]) : MATCH_NONE;
+        ret[i] = w->ort >> i & 1 ? best_of(mq, w, &torches, &c, &ret_ptx[i]) : MATCH_NONE;
         if (ret[i] == MATCH_SHARED)
             newest = (int)i;
     }
@@ -145,13 +166,13 @@ static void minimal_conflicts(const struct m_query *mq, struct match_answer *ans
                 decided = (set & ~holds.at[i]) == 0;
             if (decided)
                 continue;
-            if (m_satisfiable(mq, set, 0) != MATCH_SHARED) {
+            if (m_satisfiable(mq, set) != MATCH_SHARED) {
                 vec_push(&answer->conflicts, (struct match_conflict){ .wishes = set });
                 continue;
             }
             unsigned grown = set;
             for (size_t i = 0; i < mq->q->n; i++)
-                if (!(grown >> i & 1) && m_satisfiable(mq, grown | 1U << i, 0) == MATCH_SHARED)
+                if (!(grown >> i & 1) && m_satisfiable(mq, grown | 1U << i) == MATCH_SHARED)
                     grown |= 1U << i;
             vec_push(&holds, grown);
         }
@@ -221,18 +242,23 @@ static const char *const *proposals(enum wish_kind kind)
     }
 }
 
-static const char *newest_for(const struct m_query *mq, const struct m_allowed *w)
+static const char *newest_with(const struct m_query *mq, const struct m_allowed *w, const struct torches *torches)
 {
-    struct torches torches;
     bool ptx = false;
-    torches_gather(mq, w, &torches);
     for (size_t k = 0; k < mq->d->n_ort; k++) {
         size_t i = m_ort_order(mq->d, k);
         struct m_candidate c = { .o = &mq->d->ort[i] };
-        if ((w->ort >> i & 1) && best_of(mq, w, &torches, 0, &c, &ptx) == MATCH_SHARED)
+        if ((w->ort >> i & 1) && best_of(mq, w, torches, &c, &ptx) == MATCH_SHARED)
             return c.o->version;
     }
     return NULL;
+}
+
+static const char *newest_for(const struct m_query *mq, const struct m_allowed *w)
+{
+    struct torches torches;
+    torches_gather(mq, w, &torches);
+    return newest_with(mq, w, &torches);
 }
 
 /* The same query with another value for one wish, which may be of another kind (os for arch). */
@@ -264,18 +290,19 @@ static void try_values(const struct m_query *mq, size_t at, enum wish_kind kind,
 static void try_torches(const struct m_query *mq, size_t at, unsigned rest, struct arena *a, struct alternatives *ret)
 {
     struct m_query *changed = arena_alloc(a, sizeof(*changed));
+    struct m_allowed w;
     *changed = *mq;
     changed->torch_cpu = false;
-    for (size_t t = 0; t < mq->d->n_torch; t++) {
+    m_allow(changed, rest | 1U << at, &w);
+    for (size_t t = 0, next; t < mq->d->n_torch; t = next) {
+        struct torches builds = { .n = 0 };
         const char *version = mq->d->torch[t].kb->torch;
-        if ((ret->n && str_eq(ret->at[ret->n - 1].value, version)) || mq->wish[at].torch[t])
+        for (next = t; next < mq->d->n_torch && str_eq(mq->d->torch[next].kb->torch, version); next++)
+            if ((w.platforms >> mq->d->torch[next].platform & 1) && torch_allowed(mq, rest, next))
+                builds.at[builds.n++] = &mq->d->torch[next];
+        if (mq->wish[at].torch[t])
             continue;
-        memset(changed->wish[at].torch, 0, sizeof(changed->wish[at].torch));
-        for (size_t k = t; k < mq->d->n_torch && str_eq(mq->d->torch[k].kb->torch, version); k++)
-            changed->wish[at].torch[k] = true;
-        struct m_allowed w;
-        m_allow(changed, rest | 1U << at, &w);
-        const char *best = newest_for(changed, &w);
+        const char *best = builds.n ? newest_with(changed, &w, &builds) : NULL;
         if (best)
             vec_push(ret, (struct match_alternative){ version, best });
     }

@@ -219,9 +219,12 @@ static int read_driver(struct reader *r, struct err *e)
     if (r->w->drivers)
         return 0;
     const char *text = v.n == 1 ? arena_printf(r->a, "%u.999", v.part[0]) : r->asked->value;
-    if (!m_driver_add(r->d, drivers, text))
+    size_t at = r->d->drivers.n; /* asked twice, it is still one value */
+    while (at < drivers->n && !str_eq(drivers->text[at], text))
+        at++;
+    if (at == drivers->n && !m_driver_add(r->d, drivers, text))
         return err_set(e, ERR_USAGE, "'--driver' is given too often");
-    r->w->drivers = 1ULL << (drivers->n - 1);
+    r->w->drivers = 1ULL << at;
     return 0;
 }
 
