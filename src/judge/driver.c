@@ -2,6 +2,7 @@
  * build. */
 #include "judge/judge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -299,32 +300,72 @@ static bool hides_all(const char *value)
                      str_eq(value, "void") || str_eq(value, "NoDevFiles"));
 }
 
+/* A number that no GPU here has ends the list. */
+static bool names_none(const struct snapshot *s, const char *value)
+{
+    size_t digits = value ? strspn(value, "0123456789") : 0;
+    if (digits == 0 || s->gpus.n == 0 || s->gpus_known != KNOWN_PRESENT ||
+        (value[digits] != '\0' && value[digits] != ','))
+        return false;
+    return digits > 3 || strtoul(value, NULL, 10) >= s->gpus.n;
+}
+
+/* The driver makes the nodes on demand on a host, for who may; a container has what it was given. */
+static bool nodes_absent(const struct judgement *j)
+{
+    const struct driver *d = &j->s->driver;
+    if (d->device_nodes || d->wsl || d->jetson || present(d->nvml) || !present(d->kernel_module))
+        return false;
+    for (size_t i = 0; i < j->s->facts.n; i++)
+        if (str_eq(j->s->facts.at[i]->key, "driver.devices"))
+            return j->s->facts.at[i]->known == KNOWN_ABSENT;
+    return false;
+}
+
+static void nodes_on_host(const struct judgement *j)
+{
+    struct finding *f = finding_add(j->out, "no-gpu-visible", SEVERITY_WARNING,
+                                    "no /dev/nvidia* is there: CUDA may fail with 100");
+    finding_evidence(j->out, f, "/dev/nvidia0, /dev/nvidiactl", "not there", "/dev");
+    want_plain(j, f, "as root, once: nvidia-modprobe -c=0 -u");
+}
+
 void judge_gpu_visible(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
     if (d->known != KNOWN_PRESENT || findings_of(j->out, "driver-missing"))
         return;
     const char *cuda = place_getenv(j->s->place, "CUDA_VISIBLE_DEVICES");
-    if (hides_all(cuda)) {
+    if (hides_all(cuda) || names_none(j->s, cuda)) {
         struct finding *f = finding_add(j->out, "no-gpu-visible", SEVERITY_ERROR,
                                         "CUDA_VISIBLE_DEVICES hides every GPU: CUDA failure 100");
         finding_evidence(j->out, f, "CUDA_VISIBLE_DEVICES", cuda[0] ? cuda : "(empty)",
                          "environment");
+        if (!hides_all(cuda))
+            finding_evidence(j->out, f, "GPUs", say(j, "%zu, numbered from 0", j->s->gpus.n),
+                             j->s->gpus.at[0].fact ? j->s->gpus.at[0].fact->source : NULL);
         want_plain(j, f, "unset CUDA_VISIBLE_DEVICES, or set it to the GPU's number");
         return;
     }
     bool none = j->s->gpus.n == 0 &&
                 (j->s->gpus_known == KNOWN_ABSENT || j->s->gpus_known == KNOWN_PRESENT);
-    bool hidden = d->container && hides_all(d->visible_devices);
-    if (!none && !hidden)
+    bool no_nodes = nodes_absent(j);
+    bool hidden = d->container && (hides_all(d->visible_devices) || no_nodes);
+    if (!none && !hidden) {
+        if (no_nodes)
+            nodes_on_host(j);
         return;
+    }
     struct finding *f = finding_add(
         j->out, "no-gpu-visible", SEVERITY_ERROR,
         d->container ? "the driver is here, but no GPU was given to this container"
                      : "the driver is here, but it shows no GPU");
-    finding_evidence(j->out, f, "GPUs", "none",
-                     j->s->gpus_known == KNOWN_ABSENT ? "NVML, /proc/driver/nvidia/gpus, PCI"
-                                                      : "NVML");
+    if (none)
+        finding_evidence(j->out, f, "GPUs", "none",
+                         j->s->gpus_known == KNOWN_ABSENT ? "NVML, /proc/driver/nvidia/gpus, PCI"
+                                                          : "NVML");
+    if (no_nodes)
+        finding_evidence(j->out, f, "/dev/nvidia0, /dev/nvidiactl", "not there", "/dev");
     if (d->visible_devices)
         finding_evidence(j->out, f, "NVIDIA_VISIBLE_DEVICES",
                          d->visible_devices[0] ? d->visible_devices : "(empty)", "environment");

@@ -300,14 +300,22 @@ struct lacking {
  * none. */
 static const char *replaced_by(const struct judgement *j)
 {
+    static const struct {
+        const char *cause, *text;
+    } replacing[] = {
+        { "driver-too-old", "goes with driver-too-old: this driver does not serve these libraries" },
+        { "gpu-arch-unsupported", "goes with gpu-arch-unsupported: another build takes its place" },
+        { "torch-ort-mismatch",
+          "goes with torch-ort-mismatch: other packages of CUDA or cuDNN would break torch" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(replacing); i++) {
+        const struct finding *f = findings_of(j->out, replacing[i].cause);
+        for (size_t k = 0; f && k < f->wants.n; k++)
+            if (f->wants.at[k].kind == WANT_PACKAGE)
+                return replacing[i].text;
+    }
     const struct finding *torch = findings_of(j->out, "torch-ort-mismatch");
-    if (torch && torch->severity == SEVERITY_ERROR)
-        return "goes with torch-ort-mismatch: other packages of CUDA or cuDNN would break torch";
-    const struct finding *old = findings_of(j->out, "driver-too-old");
-    for (size_t i = 0; old && i < old->wants.n; i++)
-        if (old->wants.at[i].kind == WANT_PACKAGE)
-            return "goes with driver-too-old: this driver does not serve these libraries";
-    return NULL;
+    return torch && torch->severity == SEVERITY_ERROR ? replacing[2].text : NULL;
 }
 
 static void report_lack(const struct judgement *j, enum lack kind, const struct lacking *l)

@@ -21,7 +21,8 @@ static const struct kb_ort *wanted_release(const struct judgement *j, const char
     return row ? row : judge_choose_ort(j, 0, gpu_version);
 }
 
-static void want_gpu_release(const struct judgement *j, struct finding *f, const char *gpu_version)
+static void want_gpu_release(const struct judgement *j, struct finding *f, const char *gpu_version,
+                             bool gpu_on_top)
 {
     const struct kb_ort *row = wanted_release(j, gpu_version);
     if (!row) {
@@ -30,7 +31,12 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
                    "fit this Python, glibc, driver and GPU");
         return;
     }
-    if (gpu_version && pep440_same_public(row->version, gpu_version))
+    bool same = gpu_version && pep440_same_public(row->version, gpu_version);
+    if (same && !gpu_on_top) /* nothing else says what that build lacks */
+        judge_want_release(j, f, row,
+                           say(j, "what it needs of CUDA %d and cuDNN %d", row->cuda_major,
+                               row->cudnn_major));
+    if (same)
         finding_want(j->out, f,
                      &(struct want){ .kind = WANT_PACKAGE,
                                      .name = "onnxruntime-gpu",
@@ -135,7 +141,7 @@ void judge_package_clash(const struct judgement *j)
                                      .why = "it writes the same folder as the GPU build" });
         warn_dependents(j, f, j->ort->dists[i]->name);
     }
-    want_gpu_release(j, f, gpu_version);
+    want_gpu_release(j, f, gpu_version, gpu_on_top);
 }
 
 void judge_cpu_package(const struct judgement *j)
@@ -162,7 +168,7 @@ void judge_cpu_package(const struct judgement *j)
                                      .why = "it writes the same folder as the GPU build" });
         warn_dependents(j, f, j->ort->package);
     }
-    want_gpu_release(j, f, NULL);
+    want_gpu_release(j, f, NULL, false);
 }
 
 static bool lacks_cudnn(const struct judgement *j)

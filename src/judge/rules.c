@@ -17,10 +17,10 @@ static const struct {
 } rules[] = {
     { judge_package_clash, false }, { judge_cpu_package, false }, { judge_exec_stack, false },
     { judge_glibc, false },         { judge_numpy, false },       { judge_provider_files, true },
-    { judge_driver_age, true },     { judge_torch_pair, true },   { judge_bad_files, true },
-    { judge_libraries, true },      { judge_tensorrt, true },     { judge_flavours, true },
-    { judge_cudnn_mix, true },      { judge_driver, true },       { judge_gpu_visible, true },
-    { judge_compute_mode, true },   { judge_gpu_code, true },     { judge_cudnn_gpu, true },
+    { judge_driver_age, true },     { judge_gpu_code, true },     { judge_torch_pair, true },
+    { judge_bad_files, true },      { judge_libraries, true },    { judge_tensorrt, true },
+    { judge_flavours, true },       { judge_cudnn_mix, true },    { judge_driver, true },
+    { judge_gpu_visible, true },    { judge_compute_mode, true }, { judge_cudnn_gpu, true },
     { judge_lazy_libraries, true }, { judge_unread, false },      { judge_rest, true },
 };
 
