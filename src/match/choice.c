@@ -209,40 +209,43 @@ static struct match_choice choice_of(const struct m_query *mq, const struct m_al
     return x;
 }
 
-/* The newest build of torch with which this release reaches the sharing wanted, cubins before PTX. */
+/* Better of two ways to have the same release: newer torch, cubins before PTX, the first platform. */
+static bool is_better(const struct m_candidate *c, const struct m_candidate *than)
+{
+    if (!c->t)
+        return c->ptx < than->ptx;
+    int newer = pep440_compare_text(c->t->kb->torch, than->t->kb->torch);
+    return c->ptx <= than->ptx && (newer > 0 || (newer == 0 && c->platform < than->platform));
+}
+
+/* The best build of torch with which this release reaches the sharing wanted. */
 static bool best_candidate(const struct m_query *mq, const struct m_allowed *w, size_t ort, enum match_sharing wanted,
                            struct m_candidate *ret)
 {
     bool found = false;
     for (size_t t = w->torch ? mq->d->n_torch : 1; t-- > 0;) {
-        struct m_candidate c = { .o = &mq->d->ort[ort], .t = w->torch ? &mq->d->torch[t] : NULL };
-        bool named = true;
-        for (size_t i = 0; w->torch && named && i < mq->q->n; i++)
-            named = !(w->mask & mq->kinds[WISH_TORCH] & (1U << i)) || mq->wish[i].torch[t];
-        for (int p = 0; named && p < M_PLATFORMS; p++) {
-            c.platform = p;
-            if ((c.t && c.t->platform != p) || !m_holds(mq, w, &c) || c.sharing != wanted)
+        const struct m_torch *torch = w->torch ? &mq->d->torch[t] : NULL;
+        struct m_candidate c = { .o = &mq->d->ort[ort], .t = torch };
+        int last = torch ? torch->platform : M_PLATFORMS - 1;
+        if (torch && !m_torch_allowed(mq, w->mask, t))
+            continue;
+        for (c.platform = torch ? last : 0; c.platform <= last; c.platform++) {
+            if (!m_holds(mq, w, &c) || c.sharing != wanted || (found && !is_better(&c, ret)))
                 continue;
-            bool later = !c.t || !found || pep440_compare_text(c.t->kb->torch, ret->t->kb->torch) >= 0;
-            if (!found || (later && c.ptx <= ret->ptx && c.platform < ret->platform)) {
-                *ret = c;
-                found = true;
-            }
+            *ret = c;
+            found = true;
         }
-        if (found && !ret->ptx && c.t && pep440_compare_text(c.t->kb->torch, ret->t->kb->torch) < 0)
-            break; /* builds ascend: what comes is older */
     }
     return found;
 }
 
 /* Of another kind: other majors, another way to share, another index. */
-static bool is_new_kind(const struct match_answer *answer, const struct match_choice *x)
+static bool is_new_kind(const struct match_answer *answer, const struct m_ort *o, enum match_sharing sharing, bool ptx)
 {
     for (size_t i = 0; i < answer->choices.n; i++) {
         const struct match_choice *y = &answer->choices.at[i];
-        bool code = (x->gpu_code && str_eq(x->gpu_code, "ptx")) == (y->gpu_code && str_eq(y->gpu_code, "ptx"));
-        if (x->cuda / 1000 == y->cuda / 1000 && x->cudnn_major == y->cudnn_major && x->sharing == y->sharing &&
-            str_eq(x->channel, y->channel) && code)
+        if (o->cuda_major == y->cuda / 1000 && o->cudnn_major == y->cudnn_major && sharing == y->sharing &&
+            o->feed == y->feed && ptx == (y->gpu_code && str_eq(y->gpu_code, "ptx")))
             return false;
     }
     return true;
@@ -263,12 +266,10 @@ void m_choices(const struct m_query *mq, struct arena *a, struct match_answer *a
             const struct m_ort *o = &mq->d->ort[i];
             bool kept = mq->q->installed_ort && !o->feed && pep440_same_public(mq->q->installed_ort, o->version);
             struct m_candidate c;
-            if (fit[i] != wanted || (pass % 3 == 0) != kept || (pass % 3 && (pass % 3 == 2) != (w.gpu && ptx[i])) ||
-                !best_candidate(mq, &w, i, wanted, &c))
-                continue;
-            struct match_choice x = choice_of(mq, &w, &c, a);
-            if (is_new_kind(answer, &x))
-                vec_push(&answer->choices, x);
+            bool compiles = w.gpu && ptx[i];
+            if (fit[i] == wanted && (pass % 3 == 0) == kept && (pass % 3 == 0 || (pass % 3 == 2) == compiles) &&
+                is_new_kind(answer, o, wanted, compiles) && best_candidate(mq, &w, i, wanted, &c))
+                vec_push(&answer->choices, choice_of(mq, &w, &c, a));
         }
     }
 }

@@ -45,6 +45,9 @@ struct m_allowed {
 };
 void m_allow(const struct m_query *mq, unsigned mask, struct m_allowed *ret);
 
+/* Does every torch wish of the set take this build? */
+bool m_torch_allowed(const struct m_query *mq, unsigned mask, size_t t);
+
 /* One candidate, narrowed by rule after rule. */
 struct m_candidate {
     const struct m_ort *o;

@@ -45,7 +45,7 @@ void m_allow(const struct m_query *mq, unsigned mask, struct m_allowed *ret)
     ret->glibc_wished = (mask & mq->kinds[WISH_GLIBC]) != 0;
 }
 
-static bool torch_allowed(const struct m_query *mq, unsigned mask, size_t t)
+bool m_torch_allowed(const struct m_query *mq, unsigned mask, size_t t)
 {
     unsigned wished = mask & mq->kinds[WISH_TORCH];
     for (size_t i = 0; wished >> i; i++)
@@ -66,7 +66,7 @@ static void torches_gather(const struct m_query *mq, const struct m_allowed *w, 
     if (!w->torch)
         ret->at[ret->n++] = NULL;
     for (size_t t = 0; w->torch && t < mq->d->n_torch; t++)
-        if ((w->platforms >> mq->d->torch[t].platform & 1) && torch_allowed(mq, w->mask, t))
+        if ((w->platforms >> mq->d->torch[t].platform & 1) && m_torch_allowed(mq, w->mask, t))
             ret->at[ret->n++] = &mq->d->torch[t];
 }
 
@@ -298,7 +298,7 @@ static void try_torches(const struct m_query *mq, size_t at, unsigned rest, stru
         struct torches builds = { .n = 0 };
         const char *version = mq->d->torch[t].kb->torch;
         for (next = t; next < mq->d->n_torch && str_eq(mq->d->torch[next].kb->torch, version); next++)
-            if ((w.platforms >> mq->d->torch[next].platform & 1) && torch_allowed(mq, rest, next))
+            if ((w.platforms >> mq->d->torch[next].platform & 1) && m_torch_allowed(mq, rest, next))
                 builds.at[builds.n++] = &mq->d->torch[next];
         if (mq->wish[at].torch[t])
             continue;
