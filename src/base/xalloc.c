@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Noreturn void out_of_memory(void)
+_Noreturn void out_of_memory(void)
 {
     fputs("ortfit: out of memory; free some and try again\n", stderr);
     exit(3);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+_Noreturn void out_of_memory(void); /* for what allocates by itself, such as open_memstream */
 __attribute__((returns_nonnull, malloc)) void *xmalloc(size_t size_bytes);
 __attribute__((returns_nonnull, malloc)) void *xcalloc(size_t n, size_t size_bytes);
 /* n * size_bytes, checked for overflow. */

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/jsonw.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "place/internal.h"
 
 const char *const place_part_names[TEXT_PARTS] = {
@@ -303,7 +304,7 @@ char *place_record(struct place *p, size_t *ret_len)
     size_t len = 0;
     FILE *f = open_memstream(&text, &len);
     if (!f)
-        abort();
+        out_of_memory();
     struct json j;
     json_begin(&j, f, false);
     json_obj_inline(&j);
@@ -311,7 +312,7 @@ char *place_record(struct place *p, size_t *ret_len)
     json_obj_end(&j);
     json_end(&j);
     if (fclose(f) != 0)
-        abort();
+        out_of_memory();
     if (ret_len)
         *ret_len = len;
     return text;
