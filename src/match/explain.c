@@ -127,6 +127,37 @@ static void say_rule(const struct m_query *mq, const struct m_rule *rule, unsign
         vec_push(out, (struct match_because){ kb->text, kb->id, kb->prov.source->text });
 }
 
+static bool is_windows(const struct m_query *mq, unsigned mask)
+{
+    for (size_t i = 0; i < mq->q->n; i++)
+        if ((mask >> i & 1) && mq->q->wish[i].kind == WISH_OS && mq->wish[i].platforms == 2)
+            return true;
+    return false;
+}
+
+/* A driver too old for a CUDA major may still do with the cuda-compat package, on GPUs that take it. */
+static void say_forward_compat(const struct m_query *mq, unsigned mask, struct arena *a, struct lines *out)
+{
+    for (size_t i = 0; i < mq->q->n; i++) {
+        if (mq->q->wish[i].kind != WISH_DRIVER || !(mask >> i & 1) || is_windows(mq, mask) || __builtin_popcountll(mq->wish[i].drivers) != 1)
+            continue;
+        int at = __builtin_ctzll(mq->wish[i].drivers), branch = driver_branch(mq->drivers.text[at]);
+        const struct kb_compat *row, *least = NULL;
+        for (size_t k = 0; (row = kb_compat_at(k)); k++) {
+            int major = row->cuda / 1000;
+            bool too_old = major < M_MAJORS && !(mq->drivers.floor_ok[0][major] >> at & 1);
+            if (row->branch == branch && row->works == KB_YES && too_old && (!least || row->cuda < least->cuda))
+                least = row;
+        }
+        const struct kb_rule *rule = kb_rule_find("forward-compat");
+        char cuda[8];
+        if (least && rule)
+            vec_push(out, (struct match_because){
+                arena_printf(a, "on a data-center GPU the cuda-compat package of CUDA %s would do with driver branch %d",
+                             cuda_text(least->cuda, cuda, sizeof(cuda)), branch), rule->id, least->prov.source->text });
+    }
+}
+
 void m_because(const struct m_query *mq, unsigned mask, struct arena *a, struct match_conflict *conflict)
 {
     static void (*const says[WISH_KINDS])(const struct m_query *, size_t, struct arena *, struct lines *) = {
@@ -143,6 +174,8 @@ void m_because(const struct m_query *mq, unsigned mask, struct arena *a, struct 
     for (size_t r = 0; r < m_rules_n; r++)
         if (failing >> r & 1)
             say_rule(mq, &m_rules[r], mask, &out);
+    if (failing & m_rule_bit("driver-floor"))
+        say_forward_compat(mq, mask, a, &out);
     struct match_because *copy = arena_alloc(a, (out.n + 1) * sizeof(*copy));
     if (out.n)
         memcpy(copy, out.at, out.n * sizeof(*copy));

@@ -74,7 +74,8 @@ uint32_t m_rule_bit(const char *id);
 bool m_holds(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c);
 /* The rules that the candidate breaks, as bits: each is left out for what comes after it. */
 uint32_t m_failing(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c);
-/* The fewest rules whose loss would let the wishes hold together with shared libraries; 0: they hold. */
+/* The fewest rules whose loss would let the wishes hold together with shared libraries; where one is enough, each
+ * that is. 0: they hold. */
 uint32_t m_fewest_failing(const struct m_query *mq, unsigned mask);
 /* The best that any candidate reaches; stops at MATCH_SHARED. */
 enum match_sharing m_satisfiable(const struct m_query *mq, unsigned mask);

@@ -115,7 +115,7 @@ uint32_t m_fewest_failing(const struct m_query *mq, unsigned mask)
 {
     struct m_allowed w;
     struct torches torches;
-    uint32_t best = UINT32_MAX;
+    uint32_t best = UINT32_MAX, alone = 0; /* alone: the others that are enough by themselves */
     m_allow(mq, mask, &w);
     torches_gather(mq, &w, &torches);
     for (size_t i = 0; i < mq->d->n_ort; i++)
@@ -127,10 +127,13 @@ uint32_t m_fewest_failing(const struct m_query *mq, unsigned mask)
                 uint32_t failing = m_failing(mq, &w, &c);
                 if (c.sharing == MATCH_SEPARATE)
                     failing |= m_rule_bit("torch-shared");
-                if (__builtin_popcount(failing) < __builtin_popcount(best))
+                int fewer = __builtin_popcount(failing) - __builtin_popcount(best);
+                if (fewer < 0)
                     best = failing;
+                else if (fewer == 0 && __builtin_popcount(failing) == 1)
+                    alone |= failing;
             }
-    return best;
+    return __builtin_popcount(best) == 1 ? best | alone : best;
 }
 
 int m_solve(const struct m_query *mq, const struct m_allowed *w, bool take_partial, enum match_sharing *ret,

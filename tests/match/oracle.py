@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -232,18 +233,18 @@ class Wishes:
     """One query: what each wish forbids, as rules guarded by its atom."""
 
     def __init__(self, world, wishes):
-        self.w, self.wishes, self.rules = world, wishes, []
+        self.w, self.wishes, self.rules, self.cpu_only = world, wishes, [], False
         kinds = {k for k, _ in wishes}
         for i, (kind, value) in enumerate(wishes):
             self.at = i
             getattr(self, kind.replace("-", "_"))(value, kinds)
         torches = [i for i, (k, _) in enumerate(wishes) if k == "torch"]
         drivers = [i for i, (k, _) in enumerate(wishes) if k == "driver"]
-        self.rules += ["asked_torch :- act(%d)." % i for i in torches] + ["asked_driver :- act(%d)." % i for i in drivers]
-        self.rules += [":- torch(_), not asked_torch.", ":- asked_torch, not torch(_).",
-                       ":- drv(D), special(D), not asked_driver."]
+        self.rules += ["asked_torch(t) :- act(%d)." % i for i in torches] + ["asked_driver(t) :- act(%d)." % i for i in drivers]
+        self.rules += [":- query(t), torch(_), not asked_torch(t).", ":- asked_torch(t), not torch(_).",
+                       ":- query(t), drv(D), special(D), not asked_driver(t)."]
         if not kinds & {"os", "arch"}:
-            self.rules.append(':- not plat("linux_x86_64").')
+            self.rules.append(':- query(t), not plat("linux_x86_64").')
 
     def only(self, atom, values):
         for v in values:
@@ -259,7 +260,7 @@ class Wishes:
         spec = wish_spec(public)
         cpu = label == "cpu"
         if cpu:
-            self.rules.append("cpu_only.")
+            self.cpu_only = True
         fits = {r["torch"] for r in self.w.builds if spec.contains(r["torch"].split("+")[0])
                 and (r["torch"].partition("+")[2] == ("" if cpu else label))}
         self.only("torch", sorted(fits))
@@ -339,22 +340,46 @@ class Wishes:
                         self.rules.append(':- act(%d), torch("%s").' % (self.at, r["torch"]))
 
 
-class Oracle:
-    def __init__(self, world, query):
-        self.n = len(query)
+class Solver:
+    """The world, grounded once for many queries."""
+
+    def __init__(self, world):
         self.control = clingo.Control(["--warn=none"])
         self.control.load(os.path.join(HERE, "oracle.asp"))
-        rules = Wishes(world, query).rules
-        text = "\n".join(world.facts + ["{ act(0..%d) }." % (self.n - 1), "{ may_be_separate }.",
-                                        "#defined cpu_only/0.",
-                                        ":- separate, not may_be_separate."] + rules)
-        self.control.add("base", [], text)
+        self.control.add("base", [], "\n".join(world.facts + [
+            "#external cpu_only.", "{ may_be_separate }.", ":- separate, not may_be_separate."]))
         self.control.ground([("base", [])])
+        self.queries = 0
+
+
+class Oracle:
+    def __init__(self, world, solver, query):
+        self.n, self.control, self.t = len(query), solver.control, solver.queries
+        solver.queries += 1
+        wishes = Wishes(world, query)
+        rules = ["#external query(t).", "#external act(t,0..%d)." % (self.n - 1), "#defined may/3."]
+        rules += [re.sub(r"\b(act|may)\(", r"\1(t,", r) for r in wishes.rules]
+        self.control.add("q%d" % self.t, ["t"], "\n".join(rules))
+        self.control.ground([("q%d" % self.t, [clingo.Number(self.t)])])
+        self.control.assign_external(self.query_atom(), True)
+        self.control.assign_external(clingo.Function("cpu_only"), wishes.cpu_only)
         self.known = {}
 
+    def query_atom(self):
+        return clingo.Function("query", [clingo.Number(self.t)])
+
+    def act(self, i):
+        return clingo.Function("act", [clingo.Number(self.t), clingo.Number(i)])
+
+    def done(self):
+        for i in range(self.n):
+            self.control.release_external(self.act(i))
+        self.control.release_external(self.query_atom())
+
     def assumptions(self, active, separate=False):
-        return [(clingo.Function("act", [clingo.Number(i)]), i in active) for i in range(self.n)] + \
-               [(clingo.Function("may_be_separate"), separate)]
+        for i in range(self.n):
+            self.control.assign_external(self.act(i), i in active)
+        return [(clingo.Function("may_be_separate"), separate)]
 
     def holds(self, active):
         key = frozenset(active)
@@ -421,8 +446,8 @@ def random_query(rng, world):
     return query
 
 
-def check(world, query, answer):
-    oracle = Oracle(world, query)
+def check(world, solver, query, answer):
+    oracle = Oracle(world, solver, query)
     faults = []
     shared = oracle.releases(False)
     if set(answer["ort_versions"]) != shared:
@@ -435,6 +460,7 @@ def check(world, query, answer):
     got = sorted(sorted(c["wishes"]) for c in answer["conflicts"])
     if got != wanted:
         faults.append(("conflicts", got, wanted))
+    oracle.done()
     return faults, not shared
 
 
@@ -449,12 +475,15 @@ def main():
     if len(answers) != count:
         sys.exit("%d answers to %d queries: %s" % (len(answers), count, run.stderr))
     bad = unsatisfiable = conflicts = 0
+    solver = Solver(world)
     for query, answer in zip(queries, answers):
+        if solver.queries == 100:
+            solver = Solver(world)
         text = " ".join("--%s %s" % (k, shlex.quote(v)) for k, v in query)
         if "error" in answer:
             faults, clash = [("error", answer["error"]["text"])], False
         else:
-            faults, clash = check(world, query, answer)
+            faults, clash = check(world, solver, query, answer)
             conflicts += len(answer["conflicts"])
         unsatisfiable += clash
         if faults:
