@@ -58,7 +58,7 @@ static inline void want_plain(const struct judgement *j, struct finding *f, cons
 
 typedef void judge_rule(const struct judgement *j);
 
-judge_rule judge_package_clash, judge_cpu_package, judge_torch_pair, judge_numpy, judge_glibc,
+judge_rule judge_cudnn_twins, judge_unreached_runtime, judge_package_clash, judge_cpu_package, judge_torch_pair, judge_numpy, judge_glibc,
     judge_exec_stack, judge_provider_files, judge_libraries, judge_tensorrt, judge_flavours,
     judge_cudnn_mix, judge_lazy_libraries, judge_bad_files, judge_driver_age, judge_driver,
     judge_gpu_visible, judge_compute_mode, judge_gpu_code, judge_cudnn_gpu, judge_unread,
@@ -87,6 +87,11 @@ void judge_want_release(const struct judgement *j, struct finding *f, const stru
 /* Wants the newest cuDNN with code for a GPU that the newest has none for. */
 void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_major,
                       int cudnn_major);
+/* The installed cuDNN wheel of another CUDA major than this: it writes the same folder. torch's own
+ * is left out. NULL: none. */
+const struct dist *judge_other_cudnn(const struct judgement *j, int cuda_major);
+/* Wants that wheel gone before cuDNN of cuda_major is laid down. */
+void judge_want_no_other_cudnn(const struct judgement *j, struct finding *f, int cuda_major);
 /* Highest CUDA major that the driver serves, a cuda-compat folder in use counted; 0 unknown. */
 int judge_driver_cuda_major(const struct snapshot *s);
 /* Version of the cuda-compat library that stands in front of the driver's own, NULL: none does. */

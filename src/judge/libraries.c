@@ -243,7 +243,9 @@ static void want_installed(const struct judgement *j, struct finding *f,
     if (j->env)
         for (size_t i = 0; i < j->env->n_nvidia_dirs; i++)
             join_dir(&dirs, j->env->nvidia_dirs[i]);
-    bool conda = j->env && str_eq(j->env->installer, "conda");
+    bool conda = j->env && str_eq(j->env->installer, "conda"), cudnn = false;
+    for (size_t i = 0; i < n; i++)
+        cudnn |= kb_soname_family(lacking[i]->name) == KB_FAMILY_CUDNN;
     if (j->env && !conda && n > 2 && extras_bring(j, lacking, n)) {
         finding_want(j->out, f,
                      &(struct want){ .kind = WANT_PACKAGE,
@@ -253,11 +255,14 @@ static void want_installed(const struct judgement *j, struct finding *f,
                                      .why = say(j, "brings CUDA %d and cuDNN %d from wheels",
                                                 j->cuda_major, j->cudnn_major) });
         judge_want_cudnn(j, f, j->cuda_major, j->cudnn_major);
+        cudnn = true;
     } else if (want_wheels(j, f, lacking, n, &dirs) == 0) {
         want_plain(j, f,
                    say(j, "install CUDA %d%s", j->cuda_major,
                        j->cudnn_major ? say(j, " and cuDNN %d", j->cudnn_major) : ""));
     }
+    if (j->env && !conda && cudnn)
+        judge_want_no_other_cudnn(j, f, j->cuda_major);
     if (j->env && !conda)
         want_reach(j, f, str_get(&dirs), true);
     str_done(&dirs);
@@ -318,6 +323,35 @@ static const char *replaced_by(const struct judgement *j)
     return torch && torch->severity == SEVERITY_ERROR ? replacing[2].text : NULL;
 }
 
+static bool wants_package(const struct finding *f, const char *package)
+{
+    for (size_t i = 0; i < f->wants.n; i++) {
+        const struct want *w = &f->wants.at[i];
+        if (w->kind == WANT_PACKAGE &&
+            ((w->extras && strstr(w->extras, "cuda")) || str_eq(w->name, package)))
+            return true;
+    }
+    return false;
+}
+
+/* The cause of an earlier finding whose packages bring all of these already; NULL: none. */
+static const char *brought_by(const struct judgement *j, const struct load_need *const *lacking,
+                              size_t n)
+{
+    const char *manager = j->env && str_eq(j->env->installer, "conda") ? "conda" : "pip";
+    for (size_t i = 0; i + 1 < j->out->n && n > 0; i++) {
+        bool all = true;
+        for (size_t k = 0; k < n && all; k++) {
+            const struct kb_soname *row = kb_soname_find_in(manager, lacking[k]->name,
+                                                            j->cuda_major);
+            all = row && wants_package(j->out->at[i], row->package);
+        }
+        if (all)
+            return j->out->at[i]->cause;
+    }
+    return NULL;
+}
+
 static void report_lack(const struct judgement *j, enum lack kind, const struct lacking *l)
 {
     assert(l->at);
@@ -338,6 +372,8 @@ static void report_lack(const struct judgement *j, enum lack kind, const struct 
         want_plain(j, f, with);
     else if (kind == LACK_ELSEWHERE)
         want_searched(j, f, l->at, l->n);
+    else if (brought_by(j, l->at, l->n))
+        want_plain(j, f, say(j, "goes with the fix of %s", brought_by(j, l->at, l->n)));
     else
         want_installed(j, f, l->at, l->n);
 }
@@ -355,13 +391,67 @@ static void move_all(struct lacking *from, struct lacking *to)
     vec_done(from);
 }
 
+static const struct dist *installed(const struct judgement *j, const char *name, size_t len)
+{
+    for (size_t i = 0; j->env && i < j->env->n_dists; i++)
+        if (strlen(j->env->dists[i]->name) == len &&
+            strncmp(j->env->dists[i]->name, name, len) == 0)
+            return j->env->dists[i];
+    return NULL;
+}
+
+/* The cuDNN wheel for this build, where one for another CUDA is installed too: both write
+ * nvidia/cudnn/lib. NULL: they are not both here. */
+static const struct dist *cudnn_beside_other(const struct judgement *j)
+{
+    const char *name = say(j, "nvidia-cudnn-cu%d", j->cuda_major);
+    return judge_other_cudnn(j, j->cuda_major) ? installed(j, name, strlen(name)) : NULL;
+}
+
+void judge_cudnn_twins(const struct judgement *j)
+{
+    const struct dist *own = cudnn_beside_other(j);
+    const struct dist *other = judge_other_cudnn(j, j->cuda_major);
+    const struct lib_copy *top = NULL;
+    const char *soname = say(j, "libcudnn.so.%d", j->cudnn_major);
+    for (size_t i = 0; own && i < j->s->copies.n && !top; i++)
+        if (str_eq(j->s->copies.at[i].soname, soname) &&
+            str_starts(j->s->copies.at[i].path, site_of(j)))
+            top = &j->s->copies.at[i];
+    if (!own || !own->version || !top || !top->owner)
+        return;
+    bool right = top->cuda_major == j->cuda_major, lazy = false;
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    for (size_t i = 0; i < try->n_needs; i++)
+        lazy |= try->needs[i].status == LOAD_LAZY && str_eq(try->needs[i].name, soname);
+    struct finding *f = finding_add(
+        j->out, "library-conflict", right || lazy ? SEVERITY_WARNING : SEVERITY_ERROR,
+        say(j, "%s and %s write the same folder; the files of %.*s are on top", own->name,
+            other->name, (int)strcspn(top->owner, " "), top->owner));
+    finding_evidence(j->out, f, own->name, own->version, own->path);
+    finding_evidence(j->out, f, other->name, other->version, other->path);
+    finding_evidence(j->out, f, soname, top->owner, top->path);
+    judge_want_no_other_cudnn(j, f, j->cuda_major);
+    finding_want(j->out, f,
+                 &(struct want){ .kind = WANT_PACKAGE,
+                                 .name = own->name,
+                                 .force = true,
+                                 .spec = say(j, "==%s", own->version),
+                                 .why = "its files anew: the removal takes shared ones along" });
+    if (!right && !lazy)
+        want_reach(j, f, path_dir(&j->out->arena, top->path), true);
+}
+
 void judge_libraries(const struct judgement *j)
 {
+    bool twins = cudnn_beside_other(j) != NULL; /* judge_cudnn_twins tells of them */
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
     struct lacking lacks[LACKS] = { 0 };
     for (size_t i = 0; i < try->n_needs; i++)
         if (try->needs[i].status == LOAD_MISSING && is_library_of_cuda(j, &try->needs[i]))
             lacking_add(&lacks[classify(j, &try->needs[i])], &try->needs[i]);
+    if (twins)
+        lacks[LACK_NO_CUDNN].n = 0;
     /* One command brings both, so one finding speaks of both. */
     if (lacks[LACK_NOWHERE].n)
         move_all(&lacks[LACK_NO_CUDNN], &lacks[LACK_NOWHERE]);
@@ -412,35 +502,6 @@ void judge_tensorrt(const struct judgement *j)
         want_plain(j, f, "install the TensorRT that the build needs");
 }
 
-static bool wants_package(const struct finding *f, const char *package)
-{
-    for (size_t i = 0; i < f->wants.n; i++) {
-        const struct want *w = &f->wants.at[i];
-        if (w->kind == WANT_PACKAGE &&
-            ((w->extras && strstr(w->extras, "cuda")) || str_eq(w->name, package)))
-            return true;
-    }
-    return false;
-}
-
-/* The cause of an earlier finding whose packages bring all of these already; NULL: none. */
-static const char *brought_by(const struct judgement *j, const struct load_need *const *lacking,
-                              size_t n)
-{
-    const char *manager = j->env && str_eq(j->env->installer, "conda") ? "conda" : "pip";
-    for (size_t i = 0; i + 1 < j->out->n && n > 0; i++) {
-        bool all = true;
-        for (size_t k = 0; k < n && all; k++) {
-            const struct kb_soname *row = kb_soname_find_in(manager, lacking[k]->name,
-                                                            j->cuda_major);
-            all = row && wants_package(j->out->at[i], row->package);
-        }
-        if (all)
-            return j->out->at[i]->cause;
-    }
-    return NULL;
-}
-
 /* Copies of the right flavour come to be searched first; what has none is installed. */
 static void want_right_flavour(const struct judgement *j, struct finding *f)
 {
@@ -461,6 +522,8 @@ static void want_right_flavour(const struct judgement *j, struct finding *f)
         want_installed(j, f, l.at, l.n);
     else if (findings_of(j->out, "library-not-on-search-path"))
         want_plain(j, f, "goes with the fix of library-not-on-search-path");
+    else if (findings_of(j->out, "cuda-major-mismatch"))
+        want_plain(j, f, "goes with the fix of cuda-major-mismatch");
     else
         want_searched(j, f, NULL, 0);
     vec_done(&l);
@@ -471,11 +534,13 @@ void judge_flavours(const struct judgement *j)
 {
     static const char *const when[] = { "as is", "after import torch", "after preload_dlls()" };
     struct finding *f = NULL;
+    bool twins = cudnn_beside_other(j) != NULL;
     for (int c = 0; c < ORT_CONDITIONS; c++) {
         const struct ort_try *try = &j->p->tries[c];
         for (size_t i = 0; try->applies && i < try->n_needs; i++) {
             const struct load_need *n = &try->needs[i];
-            if (n->status != LOAD_WRONG_FLAVOUR)
+            if (n->status != LOAD_WRONG_FLAVOUR ||
+                (twins && kb_soname_family(n->name) == KB_FAMILY_CUDNN))
                 continue;
             if (!f)
                 f = finding_add(
@@ -569,15 +634,6 @@ void judge_cudnn_mix(const struct judgement *j)
                          say(j, "%s in %s", c->version, path_dir(&j->out->arena, c->path)),
                          c->owner);
     }
-}
-
-static const struct dist *installed(const struct judgement *j, const char *name, size_t len)
-{
-    for (size_t i = 0; j->env && i < j->env->n_dists; i++)
-        if (strlen(j->env->dists[i]->name) == len &&
-            strncmp(j->env->dists[i]->name, name, len) == 0)
-            return j->env->dists[i];
-    return NULL;
 }
 
 /* The distribution in this environment whose file that is, NULL: none. */
@@ -731,6 +787,23 @@ static const char *file_named(const struct judgement *j, const char *error)
         if (try->needs[i].path && strstr(error, try->needs[i].path))
             return try->needs[i].path;
     return NULL;
+}
+
+/* The program does not even start: that comes before all that its ONNX Runtime may lack. */
+void judge_unreached_runtime(const struct judgement *j)
+{
+    if (!j->ort->unreached)
+        return;
+    struct finding *f =
+        finding_add(j->out, "library-not-on-search-path", SEVERITY_ERROR,
+                    say(j, "the program links %s, which the loader does not find",
+                        j->ort->unreached));
+    finding_evidence(j->out, f, j->ort->unreached, say(j, "not searched: %s", j->ort->runtime),
+                     j->t->exe);
+    finding_want(j->out, f,
+                 &(struct want){ .kind = WANT_LIBRARY_PATH,
+                                 .name = path_dir(&j->out->arena, j->ort->runtime),
+                                 .why = "where the process is started" });
 }
 
 /* No failure stays without a word. */

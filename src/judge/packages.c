@@ -144,8 +144,33 @@ void judge_package_clash(const struct judgement *j)
     want_gpu_release(j, f, gpu_version, gpu_on_top);
 }
 
+/* The CPU archive, for programs without Python: its libonnxruntime.so takes no provider of CUDA. */
+static void judge_cpu_runtime(const struct judgement *j)
+{
+    const char *version = j->ort->version ? j->ort->version : "";
+    const struct place_machine *m = place_machine(j->s->place);
+    const char *arch = m->arch && str_eq(m->arch, "aarch64") ? "aarch64" : "x64";
+    struct finding *f = finding_add(
+        j->out, "cpu-package-in-use", SEVERITY_ERROR,
+        say(j, "this libonnxruntime.so%s%s is the CPU build", version[0] ? " " : "", version));
+    finding_evidence(j->out, f, "OrtSessionOptionsAppendExecutionProvider_CUDA",
+                     "not exported, as GPU builds do", j->ort->runtime);
+    finding_want(j->out, f,
+                 &(struct want){ .kind = WANT_FILE,
+                                 .name = j->ort->dir,
+                                 .why = say(j,
+                                            "put all libraries of the GPU archive of the same "
+                                            "release there (onnxruntime-linux-%s-gpu...%s%s.tgz)",
+                                            arch,
+                                            version[0] ? "-" : "", version) });
+}
+
 void judge_cpu_package(const struct judgement *j)
 {
+    if (j->ort->cpu_build) {
+        judge_cpu_runtime(j);
+        return;
+    }
     if (j->ort->n_dists > 1 || !j->env)
         return;
     enum kb_dist_kind kind = judge_kind(j, j->ort->package);

@@ -15,9 +15,11 @@ static const struct {
     judge_rule *rule;
     bool needs_gpu_build; /* only where the files on top are a GPU build */
 } rules[] = {
+    { judge_unreached_runtime, false },
     { judge_package_clash, false }, { judge_cpu_package, false }, { judge_exec_stack, false },
     { judge_glibc, false },         { judge_numpy, false },       { judge_provider_files, true },
     { judge_driver_age, true },     { judge_gpu_code, true },     { judge_torch_pair, true },
+    { judge_cudnn_twins, true },
     { judge_bad_files, true },      { judge_libraries, true },    { judge_tensorrt, true },
     { judge_flavours, true },       { judge_cudnn_mix, true },    { judge_driver, true },
     { judge_gpu_visible, true },    { judge_compute_mode, true }, { judge_cudnn_gpu, true },
@@ -233,6 +235,30 @@ void judge_want_cudnn(const struct judgement *j, struct finding *f, int cuda_maj
                                    j->cc / 10, j->cc % 10) });
 }
 
+const struct dist *judge_other_cudnn(const struct judgement *j, int cuda_major)
+{
+    static const char stem[] = "nvidia-cudnn-cu";
+    int torch = j->env && j->env->torch_cuda ? cuda_parse(j->env->torch_cuda) / 1000 : 0;
+    for (size_t i = 0; j->env && i < j->env->n_dists; i++) {
+        const struct dist *d = j->env->dists[i];
+        int major = str_starts(d->name, stem) ? kb_package_cuda_major(d->name) : 0;
+        if (major && major != cuda_major && major != torch)
+            return d;
+    }
+    return NULL;
+}
+
+void judge_want_no_other_cudnn(const struct judgement *j, struct finding *f, int cuda_major)
+{
+    const struct dist *other = judge_other_cudnn(j, cuda_major);
+    if (other)
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_REMOVE,
+                                     .name = other->name,
+                                     .why = say(j, "it writes the same folder as cuDNN for CUDA %d",
+                                                cuda_major) });
+}
+
 bool judge_by_conda(const struct judgement *j)
 {
     return j->env && j->env->installer && str_eq(j->env->installer, "conda");
@@ -283,8 +309,10 @@ void judge_want_release(const struct judgement *j, struct finding *f, const stru
                                  .spec = say(j, "==%s", row->version),
                                  .extras = wheels ? "cuda,cudnn" : NULL,
                                  .why = why });
-    if (wheels)
+    if (wheels) {
         judge_want_cudnn(j, f, row->cuda_major, row->cudnn_major);
+        judge_want_no_other_cudnn(j, f, row->cuda_major);
+    }
     if (row->preload_dlls == KB_YES && (wheels || (serve && in_wheels(j, row))))
         finding_want(
             j->out, f,
@@ -336,7 +364,7 @@ void judge_run(const struct snapshot *s, const struct target *t, const struct or
     }
     enum kb_dist_kind kind = judge_kind(&ret->j, t->ort->package);
     bool gpu_build = kind == KB_DIST_CUDA || t->ort->cuda || (kind == KB_DIST_UNKNOWN && !t->env);
-    if (kind == KB_DIST_CPU)
+    if (kind == KB_DIST_CPU || t->ort->cpu_build)
         gpu_build = false;
     if (t->ort->version && gpu_build)
         ret->j.kb = kb_ort_find(t->ort->version);

@@ -75,6 +75,100 @@ static bool externally_managed(const struct judgement *j)
     return place_exists(j->s->place, dir);
 }
 
+/* The folder that holds the ONNX Runtime in use, where it is not one of the environment's own. */
+static const char *site_outside(const struct judgement *j)
+{
+    const char *site = j->env && j->ort && j->ort->dir ? path_dir(&j->out->arena, j->ort->dir)
+                                                       : NULL;
+    return site && !str_starts(site, j->env->prefix) ? site : NULL;
+}
+
+/* Of the Python behind a virtual environment: pip can neither remove nor add to it from here, but
+ * what is laid into the environment goes before it. */
+static bool in_base(const struct judgement *j)
+{
+    const char *site = site_outside(j);
+    return site && j->env->kind == ENV_VENV && j->env->base_prefix &&
+           str_starts(site, j->env->base_prefix);
+}
+
+/* preload_dlls() searches beside the ONNX Runtime in use, so the wheels have to come there: below
+ * the home folder with --user, into a folder of PYTHONPATH with --target. */
+static void command_place(struct command *c, const struct judgement *j)
+{
+    const char *site = site_outside(j);
+    const char *given = place_getenv(j->s->place, "PYTHONPATH");
+    if (!site)
+        return;
+    if (in_base(j)) {
+        if (str_eq(j->env->installer, "pip")) /* uv looks at nothing but the environment */
+            command_add(c, "--ignore-installed");
+    } else if (j->env->kind == ENV_SYSTEM &&
+               strstr(site, arena_printf(&j->out->arena, "/.local/lib/python%d.%d/", j->env->major,
+                                         j->env->minor))) {
+        command_add(c, "--user");
+    } else if (given && strstr(given, site)) {
+        command_add(c, "--target");
+        command_add(c, site);
+        if (str_eq(j->env->installer, "pip"))
+            command_add(c, "--upgrade");
+    }
+}
+
+static bool has_dpkg(const struct judgement *j)
+{
+    return j->s->distro &&
+           (str_starts(j->s->distro, "ubuntu") || str_starts(j->s->distro, "debian"));
+}
+
+static void fix_add(struct finding *f, struct fix made)
+{
+    vec_push(&f->fixes, made);
+}
+
+static bool has_pip(const struct pyenv *env)
+{
+    for (size_t i = 0; i < env->n_dists; i++)
+        if (str_eq(env->dists[i]->name, "pip"))
+            return true;
+    return false;
+}
+
+/* Steps without which those of pip cannot run. */
+static void plan_tool(const struct judgement *j, struct finding *f)
+{
+    const struct pyenv *env = j->env;
+    bool pip = false;
+    for (size_t i = 0; i < f->wants.n; i++)
+        pip |= (f->wants.at[i].kind == WANT_PACKAGE || f->wants.at[i].kind == WANT_REMOVE) &&
+               !f->wants.at[i].manager;
+    if (!pip || !env)
+        return;
+    struct arena *a = &j->out->arena;
+    if (env->kind == ENV_VENV && !env->exe)
+        fix_add(f, (struct fix){ .why = arena_printf(a,
+                                                     "the interpreter behind %s is gone: make the "
+                                                     "environment anew (python%d.%d -m venv "
+                                                     "--clear %s), then",
+                                                     env->python, env->major, env->minor,
+                                                     env->prefix) });
+    if (!str_eq(env->installer, "pip") || has_pip(env))
+        return;
+    const char *const *words;
+    if (env->kind == ENV_SYSTEM && has_dpkg(j)) {
+        static const char *const apt[] = { "apt-get", "install", "-y", "python3-pip", NULL };
+        words = apt;
+    } else {
+        const char **made = arena_alloc(a, 4 * sizeof(*made));
+        made[0] = env->python;
+        made[1] = "-m";
+        made[2] = "ensurepip";
+        made[3] = NULL;
+        words = made;
+    }
+    fix_add(f, (struct fix){ .why = "pip is not installed here", .run = words });
+}
+
 static const struct installer *installer_of(const struct judgement *j, const struct want *w)
 {
     const char *name = w->manager ? w->manager : j->env ? j->env->installer : "apt";
@@ -93,11 +187,6 @@ static const char *requirement(struct arena *a, const struct installer *with, co
         return arena_printf(a, "%s%s", w->name, str_starts(spec, "==") ? spec + 1 : spec);
     return w->extras ? arena_printf(a, "%s[%s]%s", w->name, w->extras, spec)
                      : arena_printf(a, "%s%s", w->name, spec);
-}
-
-static void fix_add(struct finding *f, struct fix made)
-{
-    vec_push(&f->fixes, made);
 }
 
 enum pass { PASS_REMOVE, PASS_INSTALL, PASS_FORCE, PASSES };
@@ -125,7 +214,7 @@ static void plan_pass(const struct judgement *j, struct finding *f, enum pass pa
     const char *why = NULL;
     for (size_t i = 0; i < f->wants.n; i++) {
         const struct want *w = &f->wants.at[i];
-        if (!in_pass(w, pass))
+        if (!in_pass(w, pass) || (pass == PASS_REMOVE && in_base(j)))
             continue;
         const struct installer *with = installer_of(j, w);
         if (c.n == 0) {
@@ -137,6 +226,8 @@ static void plan_pass(const struct judgement *j, struct finding *f, enum pass pa
                 command_words(&c, j, with->force, ARRAY_LEN(with->force));
             if (str_eq(with->name, "pip") && externally_managed(j))
                 command_add(&c, "--break-system-packages");
+            if (pass != PASS_REMOVE && !with->conda_specs)
+                command_place(&c, j);
         }
         command_add(&c, pass == PASS_REMOVE ? w->name : requirement(a, with, w));
         why = !why ? w->why : str_eq(why, w->why) ? why : arena_printf(a, "%s; %s", why, w->why);
@@ -279,6 +370,7 @@ void plan_fixes(const struct judgement *j, struct findings *f)
     reach_collect(j, f, &reach);
     for (size_t i = 0; i < f->n; i++) {
         struct finding *at = f->at[i];
+        plan_tool(j, at);
         for (int pass = 0; pass < PASSES; pass++)
             plan_pass(j, at, (enum pass)pass);
         if (wants_reach(at))

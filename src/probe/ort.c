@@ -313,6 +313,11 @@ int probe_ort(struct snapshot *s, const struct probe_request *want, struct err *
         return target_library(s, want->library, e);
     if (want->program && !program_python(s, want->program))
         return target_program(s, want->program, e);
+    bool any = want->python != NULL || want->program != NULL;
+    for (size_t i = 0; i < s->envs.n; i++)
+        any |= s->envs.at[i]->ort != NULL;
+    if (!any)
+        (void)target_usual(s);
     for (size_t i = 0; i < s->envs.n; i++) {
         const struct pyenv *env = s->envs.at[i];
         vec_push(&s->targets,

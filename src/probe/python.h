@@ -79,6 +79,8 @@ void ort_facts(struct snapshot *s, struct ort_install *o, const char *key, const
 /* --library and PROGRAM: add the target. */
 int target_library(struct snapshot *s, const char *file, struct err *e);
 int target_program(struct snapshot *s, const char *program, struct err *e);
+/* Adds a libonnxruntime.so that lies where servers and programs keep it; false: there is none. */
+bool target_usual(struct snapshot *s);
 /* The interpreter that a PROGRAM is, or that its first line names ("#!/x/bin/python3"); NULL: it is
  * no such thing. */
 const char *program_python(struct snapshot *s, const char *program);

@@ -106,6 +106,8 @@ struct ort_install {
     const char *cuda;      /* libonnxruntime_providers_cuda.so or NULL */
     const char *tensorrt;  /* or NULL */
     const char *cuda_built; /* cuda_version of build_and_package_info.py, or NULL */
+    const char *unreached; /* the name by which a program links it, while the loader does not find it; NULL */
+    bool cpu_build;        /* without Python: the runtime exports no function for CUDA */
     bool has_ld_preload;   /* _ld_preload.py that opens libraries (up to 1.15) */
     const char *const *ld_preload; /* the sonames it opens for CUDA, in order: one that fails switches CUDA off */
     size_t n_ld_preload;

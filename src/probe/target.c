@@ -11,7 +11,7 @@
 
 /* Where programs keep libraries, beside themselves. */
 static const char *const beside[] = { "", "lib", "../lib", "../lib64" };
-/* What the loader searches by itself; its cache is left to load/. */
+/* What the loader searches by itself, besides its cache. */
 static const char *const defaults[] = { "/usr/local/lib",
                                         "/lib/x86_64-linux-gnu",
                                         "/usr/lib/x86_64-linux-gnu",
@@ -65,6 +65,16 @@ static void around_read(struct snapshot *s, struct ort_install *o)
         o->version = look_first_line(s, number);
 }
 
+/* A GPU build exports the function that adds the CUDA provider, whether or not the provider's own
+ * library lies beside it. */
+static bool is_cpu_build(struct snapshot *s, const char *runtime)
+{
+    const struct elf *elf = place_elf(s->place, runtime)->elf;
+    return elf &&
+           elf_defines(elf, "OrtSessionOptionsAppendExecutionProvider_CPU", NULL) == ELF_YES &&
+           elf_defines(elf, "OrtSessionOptionsAppendExecutionProvider_CUDA", NULL) == ELF_NO;
+}
+
 static struct ort_install *install_of_folder(struct snapshot *s, const char *dir,
                                              const char *runtime, const char *key)
 {
@@ -76,6 +86,10 @@ static struct ort_install *install_of_folder(struct snapshot *s, const char *dir
     o->pybind = NULL; /* a wheel's folder may hold one, but nobody loads it here */
     if (o->runtime)
         o->version = runtime_version(s, o->runtime, &source);
+    o->cpu_build = o->runtime && is_cpu_build(s, o->runtime);
+    if (o->cpu_build)
+        fact_add(s, KNOWN_PRESENT, fact_key(s, "%s.build", key), "CPU only",
+                 arena_printf(&s->arena, "symbols of %s", o->runtime));
     around_read(s, o);
     ort_facts(s, o, key, source);
     return o;
@@ -129,6 +143,15 @@ static const char *library_file(struct snapshot *s, const char *given, struct er
     return NULL;
 }
 
+static bool links_runtime(struct snapshot *s, const char *file)
+{
+    const struct elf *elf = place_elf(s->place, file)->elf;
+    for (size_t i = 0; elf && i < elf->n_needed; i++)
+        if (is_runtime(path_base(elf->needed[i])))
+            return true;
+    return false;
+}
+
 int target_library(struct snapshot *s, const char *given, struct err *e)
 {
     const char *file = library_file(s, given, e);
@@ -137,6 +160,8 @@ int target_library(struct snapshot *s, const char *given, struct err *e)
     int r = elf_wanted(s, file, "library", e);
     if (r < 0)
         return r;
+    if (!is_runtime(path_base(file)) && !is_provider(path_base(file)) && links_runtime(s, file))
+        return target_program(s, given, e); /* a binding: what it links is meant */
     /* ONNX Runtime looks for its providers beside the file that was loaded, links followed */
     const char *real = place_realpath(s->place, file);
     const char *dir = path_dir(&s->arena, real ? real : file);
@@ -219,7 +244,28 @@ static const char *runtime_in(struct snapshot *s, const char *dir, const char *n
     return o.runtime;
 }
 
-/* The ONNX Runtime that the program links: searched as the loader would, without its cache. */
+/* A file of this name in ld.so.cache, whose strings are enough here; NULL: none that is there. */
+static const char *in_cache(struct snapshot *s, const char *name)
+{
+    const struct text *t = place_text(s->place, "/etc/ld.so.cache", TEXT_LDCACHE);
+    size_t name_len = strlen(name);
+    if (t->known != KNOWN_PRESENT)
+        return NULL;
+    for (const char *p = t->at, *end = t->at + t->len; p < end;) {
+        const char *slash = memchr(p, '/', (size_t)(end - p));
+        if (!slash)
+            return NULL;
+        size_t len = strnlen(slash, (size_t)(end - slash));
+        p = slash + len;
+        if (p < end && len > name_len && slash[len - name_len - 1] == '/' &&
+            memcmp(p - name_len, name, name_len) == 0 &&
+            place_stat(s->place, slash)->type == FILE_REGULAR)
+            return arena_strdup(&s->arena, slash);
+    }
+    return NULL;
+}
+
+/* The ONNX Runtime that the program links: searched as the loader would. */
 static const char *linked(struct snapshot *s, const char *exe, const struct elf *elf,
                           const char **ret_needed)
 {
@@ -240,11 +286,13 @@ static const char *linked(struct snapshot *s, const char *exe, const struct elf 
     folders_split(&f, place_getenv(s->place, "LD_LIBRARY_PATH"), ":;");
     if (elf->runpath)
         folders_split(&f, elf->runpath, ":");
-    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
-        folders_push(&f, defaults[i]);
     for (size_t i = 0; i < f.dirs.n && !found; i++)
         found = runtime_in(s, f.dirs.at[i], needed);
     vec_done(&f.dirs);
+    if (!found)
+        found = in_cache(s, needed);
+    for (size_t i = 0; i < ARRAY_LEN(defaults) && !found; i++)
+        found = runtime_in(s, defaults[i], needed);
     return found;
 }
 
@@ -269,6 +317,35 @@ static const char *shipped(struct snapshot *s, const char *exe, const char **ret
         }
     }
     return NULL;
+}
+
+/* Where images of servers and of C and C++ programs keep it, for those who name nothing. */
+static const char *usual_runtime(struct snapshot *s)
+{
+    static const char *const names[] = { "libonnxruntime.so.1", "libonnxruntime.so" };
+    static const char *const parents[] = { "/opt", "/usr/local" };
+    static const char triton[] = "/opt/tritonserver/backends/onnxruntime";
+    const char *found = NULL;
+    for (size_t k = 0; k < ARRAY_LEN(names) && !found; k++) {
+        struct folders f = { .s = s, .origin = "/" };
+        folders_split(&f, place_getenv(s->place, "LD_LIBRARY_PATH"), ":;");
+        folders_push(&f, triton);
+        for (size_t i = 0; i < f.dirs.n && !found; i++)
+            found = runtime_in(s, f.dirs.at[i], names[k]);
+        vec_done(&f.dirs);
+        if (!found)
+            found = in_cache(s, names[k]);
+        for (size_t i = 0; i < ARRAY_LEN(defaults) && !found; i++)
+            found = runtime_in(s, defaults[i], names[k]);
+    }
+    for (size_t p = 0; p < ARRAY_LEN(parents) && !found; p++) {
+        const struct listing *l = place_list(s->place, parents[p]);
+        for (size_t i = 0; i < l->n && i < 1000 && !found; i++)
+            if (str_starts(l->at[i].name, "onnxruntime"))
+                found = runtime_in(s, arena_printf(&s->arena, "%s/%s/lib", parents[p],
+                                                   l->at[i].name), NULL);
+    }
+    return found;
 }
 
 int target_program(struct snapshot *s, const char *program, struct err *e)
@@ -298,10 +375,13 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
         runtime = shipped(s, exe, &dir);
     fact_add(s, needed ? KNOWN_PRESENT : KNOWN_ABSENT, "program.needs", needed, file);
     struct target t = { .kind = TARGET_PROGRAM, .exe = exe, .given = program };
-    if (runtime) {
-        const char *real = place_realpath(s->place, runtime);
-        t.ort =
-            install_of_folder(s, path_dir(&s->arena, real ? real : runtime), runtime, "program");
+    const char *unreached = !runtime && needed ? usual_runtime(s) : NULL;
+    if (runtime || unreached) {
+        const char *at = runtime ? runtime : unreached, *real = place_realpath(s->place, at);
+        struct ort_install *o =
+            install_of_folder(s, path_dir(&s->arena, real ? real : at), at, "program");
+        o->unreached = runtime ? NULL : needed;
+        t.ort = o;
     } else if (dir) {
         t.ort = install_of_folder(s, dir, NULL, "program");
     } else {
@@ -309,4 +389,19 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
     }
     vec_push(&s->targets, t);
     return 0;
+}
+
+/* --- nothing named --- */
+
+bool target_usual(struct snapshot *s)
+{
+    const char *file = usual_runtime(s);
+    if (!file)
+        return false;
+    const char *real = place_realpath(s->place, file);
+    const char *dir = path_dir(&s->arena, real ? real : file);
+    vec_push(&s->targets, (struct target){ .kind = TARGET_LIBRARY,
+                                           .ort = install_of_folder(s, dir, file, "library"),
+                                           .given = file });
+    return true;
 }

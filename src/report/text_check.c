@@ -24,7 +24,7 @@ static const char *verdict_words(const struct judged *judged)
     if (judged->verdict == VERDICT_FITS)
         return "loads";
     if (as_is->import_fails)
-        return "import onnxruntime fails";
+        return judged->j.env ? "import onnxruntime fails" : "the program does not start";
     if (as_is->loads == ANSWER_YES)
         return "loads, but will not run";
     return judged->j.cuda_major == 0 && !judged->j.ort->cuda ? "not in this build" : "will not load";
@@ -261,8 +261,15 @@ static void nothing_found(struct text_out *t)
     if (given->kind != TARGET_ENV) {
         fputs("    ", t->out);
         text_put(t, given->given ? given->given : "the program");
-        fputs(" neither links libonnxruntime.so nor has one beside it\n"
-              "judge a library that it opens by itself with --library FILE, a Python environment with --python ENV\n", t->out);
+        const char *needed = NULL;
+        for (size_t i = 0; i < s->facts.n; i++)
+            if (str_eq(s->facts.at[i]->key, "program.needs"))
+                needed = s->facts.at[i]->value;
+        if (needed)
+            text_put(t, arena_printf(&t->a, " links %s, which the loader does not find here", needed));
+        else
+            fputs(" neither links libonnxruntime.so nor has one beside it", t->out);
+        fputs("\njudge a library that it opens by itself with --library FILE, a Python environment with --python ENV\n", t->out);
         return;
     }
     for (size_t i = 0; i < s->envs.n; i++) {
