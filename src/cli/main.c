@@ -159,6 +159,8 @@ static int run(struct app *app, int argc, char **argv, struct err *e)
     int r = options_parse(app, argc - first, argv + first, e);
     if (r < 0)
         return r;
+    if (first == 1 && app->args.n && verb_find(app->args.at[0])) /* a program of that name is ./NAME */
+        return err_set(e, ERR_USAGE, "the verb comes first: ortfit %s [OPTION]...", app->args.at[0]);
     if (app->opt.help) {
         (void)print_help(first == 2 ? verb->name : "ortfit");
         return say_and_close(e);
