@@ -42,6 +42,14 @@ static void want_driver(const struct judgement *j, struct finding *f)
         finding_want(
             j->out, f,
             &(struct want){ .kind = WANT_GPU_ACCESS, .why = "the driver comes from the host" });
+    const struct fact *module = j->s->driver.kernel_module;
+    if (present(module) && (!floor || driver_compare_text(module->value, floor->driver) >= 0)) {
+        if (!j->s->driver.container)
+            want_plain(j, f,
+                       say(j, "install the user libraries (libcuda.so.1) of driver %s, whose kernel "
+                              "module is loaded", module->value));
+        return;
+    }
     finding_want(j->out, f,
                  &(struct want){
                      .kind = WANT_DRIVER,

@@ -130,7 +130,8 @@ static void want_reach(const struct judgement *j, struct finding *f, const char 
                        bool installing)
 {
     bool env = j->env != NULL;
-    if (env && j->ort->has_preload_dlls &&
+    /* preload_dlls() comes with the module that then cannot be imported */
+    if (env && j->ort->has_preload_dlls && !j->p->tries[ORT_AS_IS].import_fails &&
         (installing || judge_try_fits(&j->p->tries[ORT_AFTER_PRELOAD_DLLS]))) {
         finding_want(
             j->out, f,
@@ -442,6 +443,34 @@ void judge_cudnn_twins(const struct judgement *j)
         want_reach(j, f, path_dir(&j->out->arena, top->path), true);
 }
 
+/* The loader gives no rule for what it did not take. */
+static bool on_library_path(const struct judgement *j, const char *path)
+{
+    const char *paths = place_getenv(j->s->place, "LD_LIBRARY_PATH");
+    return paths && joined_has(paths, path_dir(&j->out->arena, path));
+}
+
+/* Where the import itself fails the loader comes no further; what the provider needs is known of the
+ * release. What lies neither here nor in a folder that the loader may search is lacking, too. */
+static void add_unasked(const struct judgement *j, struct lacking *lacks)
+{
+    const struct ort_try *try = &j->p->tries[ORT_AS_IS];
+    for (const char *const *name = j->kb->needs; *name; name++) {
+        const struct lib_copy *c = judge_copy_of(j, *name, j->cuda_major);
+        bool wheel = c && j->env && str_starts(c->path, j->env->prefix) &&
+                     !on_library_path(j, c->path);
+        bool asked = judge_is_driver_library(*name) || (c && !wheel);
+        for (size_t i = 0; i < try->n_needs && !asked; i++)
+            asked = str_eq(try->needs[i].name, *name);
+        if (asked)
+            continue;
+        struct load_need *n = arena_new(&j->out->arena, struct load_need);
+        *n = (struct load_need){ .name = *name, .status = LOAD_MISSING };
+        if (is_library_of_cuda(j, n))
+            lacking_add(&lacks[classify(j, n)], n);
+    }
+}
+
 void judge_libraries(const struct judgement *j)
 {
     bool twins = cudnn_beside_other(j) != NULL; /* judge_cudnn_twins tells of them */
@@ -450,6 +479,9 @@ void judge_libraries(const struct judgement *j)
     for (size_t i = 0; i < try->n_needs; i++)
         if (try->needs[i].status == LOAD_MISSING && is_library_of_cuda(j, &try->needs[i]))
             lacking_add(&lacks[classify(j, &try->needs[i])], &try->needs[i]);
+    if (try->import_fails && j->kb &&
+        (lacks[LACK_NOWHERE].n || lacks[LACK_OTHER_CUDA].n || lacks[LACK_ELSEWHERE].n))
+        add_unasked(j, lacks);
     if (twins)
         lacks[LACK_NO_CUDNN].n = 0;
     /* One command brings both, so one finding speaks of both. */
@@ -556,13 +588,6 @@ void judge_flavours(const struct judgement *j)
     if (!f)
         return;
     want_right_flavour(j, f);
-}
-
-/* The loader gives no rule for what it did not take. */
-static bool on_library_path(const struct judgement *j, const char *path)
-{
-    const char *paths = place_getenv(j->s->place, "LD_LIBRARY_PATH");
-    return paths && joined_has(paths, path_dir(&j->out->arena, path));
 }
 
 /* soname: what it is known by, NULL: any. */

@@ -32,7 +32,8 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
         return;
     }
     bool same = gpu_version && pep440_same_public(row->version, gpu_version);
-    if (same && !gpu_on_top) /* nothing else says what that build lacks */
+    bool by_pip = judge_by_conda(j) && same; /* conda calls its CUDA build onnxruntime */
+    if (same && !gpu_on_top && !by_pip) /* nothing else says what that build lacks */
         judge_want_release(j, f, row,
                            say(j, "what it needs of CUDA %d and cuDNN %d", row->cuda_major,
                                row->cudnn_major));
@@ -40,6 +41,7 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
         finding_want(j->out, f,
                      &(struct want){ .kind = WANT_PACKAGE,
                                      .name = "onnxruntime-gpu",
+                                     .manager = by_pip ? "pip" : NULL,
                                      .force = true,
                                      .spec = say(j, "==%s", row->version),
                                      .why = "put the GPU build's files back on top" });
@@ -103,6 +105,15 @@ static void judge_gone_files(const struct judgement *j)
                                  .why = "all of its files anew" });
 }
 
+/* In a conda environment the one package may be conda's and the other pip's. */
+static const char *remover(const struct judgement *j, const struct dist *d)
+{
+    bool conda = d->build || (d->installer && str_eq(d->installer, "conda"));
+    if (!j->env || j->env->kind != ENV_CONDA || conda == judge_by_conda(j))
+        return NULL;
+    return conda ? "conda" : "pip";
+}
+
 void judge_package_clash(const struct judgement *j)
 {
     size_t owners = 0;
@@ -138,6 +149,7 @@ void judge_package_clash(const struct judgement *j)
         finding_want(j->out, f,
                      &(struct want){ .kind = WANT_REMOVE,
                                      .name = j->ort->dists[i]->name,
+                                     .manager = remover(j, j->ort->dists[i]),
                                      .why = "it writes the same folder as the GPU build" });
         warn_dependents(j, f, j->ort->dists[i]->name);
     }

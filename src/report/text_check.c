@@ -27,7 +27,7 @@ static const char *verdict_words(const struct judged *judged)
         return judged->j.env ? "import onnxruntime fails" : "the program does not start";
     if (as_is->loads == ANSWER_YES)
         return "loads, but will not run";
-    return judged->j.cuda_major == 0 && !judged->j.ort->cuda ? "not in this build" : "will not load";
+    return judged->j.cuda_major == 0 && (judged->j.env || !judged->j.ort->cuda) ? "not in this build" : "will not load";
 }
 
 static const char *target_line(struct text_out *t, const struct judgement *j)
