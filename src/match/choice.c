@@ -188,7 +188,8 @@ static struct match_choice choice_of(const struct m_query *mq, const struct m_al
     const struct kb_ort *kb = c->o->kb;
     struct match_choice x = {
         .ort = c->o->version, .channel = c->o->feed ? c->o->feed->name : "pypi", .feed = c->o->feed,
-        .torch = c->t ? c->t->kb->torch : NULL, .sharing = c->sharing, .cuda = c->o->cuda,
+        .torch = !c->t ? NULL : mq->torch_cpu ? arena_printf(a, "%s+cpu", c->t->kb->torch) : c->t->kb->torch,
+        .torch_cuda = c->torch_cuda != 0, .sharing = c->sharing, .cuda = c->o->cuda,
         .cudnn_major = c->o->cudnn_major, .cudnn = cudnn_spec(c, wished_cc(mq, w)),
         .tensorrt_major = c->o->tensorrt_major, .python = python_of(mq, c, a),
         .numpy = c->o->numpy_abi == 1 ? "<2" : NULL, .driver_min = driver_min(mq, w, c),

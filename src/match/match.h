@@ -74,6 +74,7 @@ struct match_choice {
     const char *ort, *channel; /* "pypi", or the feed's name */
     const struct kb_feed *feed;  /* NULL: the public index */
     const char *torch, *torch_channel; /* NULL: no torch was asked for */
+    bool torch_cuda;           /* torch carries CUDA: else there is nothing to share */
     enum match_sharing sharing;
     int cuda;                  /* as in kb.h */
     int cudnn_major;

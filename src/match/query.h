@@ -24,7 +24,7 @@ struct m_query {
     struct m_wish wish[MATCH_WISHES];
     unsigned kinds[WISH_KINDS];   /* wishes of each kind, as a mask */
     uint32_t platforms;           /* where neither os nor arch is wished */
-    bool torch_cpu;               /* "+cpu" was asked for: no CUDA in it */
+    unsigned torch_cpu;           /* wishes that asked for "+cpu": no CUDA in it */
     uint64_t orts;                /* of the channel */
 };
 

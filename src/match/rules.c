@@ -107,10 +107,9 @@ static bool numpy(const struct m_query *mq, const struct m_allowed *w, struct m_
  * two CUDA majors: neither. */
 static bool torch_shared(const struct m_query *mq, const struct m_allowed *w, struct m_candidate *c)
 {
-    (void)w;
     c->sharing = MATCH_SHARED;
     c->torch_cuda = 0;
-    if (!c->t || mq->torch_cpu || !c->t->kb->cuda_major)
+    if (!c->t || (mq->torch_cpu & w->mask) || !c->t->kb->cuda_major)
         return true;
     c->torch_cuda = c->t->kb->cuda_major;
     bool cudnn_alike = c->t->kb->cudnn_major == c->o->cudnn_major;

@@ -295,7 +295,7 @@ static void try_torches(const struct m_query *mq, size_t at, unsigned rest, stru
     struct m_query *changed = arena_alloc(a, sizeof(*changed));
     struct m_allowed w;
     *changed = *mq;
-    changed->torch_cpu = false;
+    changed->torch_cpu = 0;
     m_allow(changed, rest | 1U << at, &w);
     for (size_t t = 0, next; t < mq->d->n_torch; t = next) {
         struct torches builds = { .n = 0 };

@@ -119,7 +119,8 @@ static int read_torch(struct reader *r, struct err *e)
         r->w->torch[i] = same && (plus && !cpu ? label && strcasecmp(label, plus) == 0 : !label);
         any |= r->w->torch[i];
     }
-    r->mq->torch_cpu |= cpu;
+    if (cpu)
+        r->mq->torch_cpu |= 1U << (r->asked - r->mq->q->wish);
     if (any || (r->range && !plus))
         return 0;
     if (!public_known)
@@ -479,7 +480,7 @@ int m_query_read(const struct match_domain *d, const struct match_query *q, stru
     ret->d = d;
     ret->q = q;
     ret->drivers = d->drivers;
-    ret->torch_cpu = false;
+    ret->torch_cpu = 0;
     ret->orts = 0;
     memset(ret->kinds, 0, sizeof(ret->kinds));
     for (size_t i = 0; i < d->n_ort; i++)

@@ -23,7 +23,7 @@ static void headline(struct text_out *t, const struct match_choice *x)
     fprintf(t->out, "%s%s", x->feed ? " from " : "", x->feed ? x->channel : "");
     if (x->torch)
         fprintf(t->out, " with torch %s, %s", x->torch,
-                x->sharing == MATCH_SHARED ? "libraries shared" : "each with libraries of its own");
+                !x->torch_cuda ? "which carries no CUDA" : x->sharing == MATCH_SHARED ? "libraries shared" : "each with libraries of its own");
     fprintf(t->out, "\n    CUDA %s   cuDNN %s%s   driver %s or newer   Python %s%s%s\n", cuda_text(x->cuda, cuda, sizeof(cuda)),
             x->cudnn, x->cudnn_optional ? " (optional)" : "", x->driver_min ? x->driver_min : "?", x->python ? x->python : "?",
             x->numpy ? "   numpy " : "", x->numpy ? x->numpy : "");
