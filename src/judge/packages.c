@@ -37,7 +37,15 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
         judge_want_release(j, f, row,
                            say(j, "what it needs of CUDA %d and cuDNN %d", row->cuda_major,
                                row->cudnn_major));
-    if (same)
+    /* without extras it is installed already: only laying down its files anew does something */
+    struct want *plain = NULL;
+    for (size_t i = 0; same && i < f->wants.n; i++)
+        if (f->wants.at[i].kind == WANT_PACKAGE && !f->wants.at[i].extras &&
+            str_eq(f->wants.at[i].name, "onnxruntime-gpu"))
+            plain = &f->wants.at[i];
+    if (plain)
+        plain->force = true;
+    else if (same)
         finding_want(j->out, f,
                      &(struct want){ .kind = WANT_PACKAGE,
                                      .name = "onnxruntime-gpu",

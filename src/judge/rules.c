@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "version/driver.h"
 #include "version/pep440.h"
@@ -286,6 +287,42 @@ static bool in_wheels(const struct judgement *j, const struct kb_ort *row)
     return c && str_starts(c->path, j->env->prefix);
 }
 
+static bool wanted(const struct finding *f, const char *package)
+{
+    for (size_t i = 0; i < f->wants.n; i++)
+        if (str_eq(f->wants.at[i].name ? f->wants.at[i].name : "", package))
+            return true;
+    return false;
+}
+
+/* One wheel at a time, for a release whose extras do not bring them. */
+static void want_each_wheel(const struct judgement *j, struct finding *f, const struct kb_ort *row)
+{
+    struct str dirs = { 0 };
+    for (const char *const *soname = row->needs; *soname; soname++) {
+        const struct kb_soname *wheel = kb_soname_find(*soname, row->cuda_major);
+        char spec[96];
+        if (judge_is_driver_library(*soname) || !wheel ||
+            judge_copy_of(j, *soname, row->cuda_major) || wanted(f, wheel->package) ||
+            !kb_soname_spec(*soname, row->cuda_major, j->cc, spec, sizeof(spec)))
+            continue;
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_PACKAGE,
+                                     .name = wheel->package,
+                                     .spec = spec,
+                                     .why = say(j, "brings %s", *soname) });
+        if (wheel->folder && j->ort && j->ort->dir)
+            str_addf(&dirs, "%s%s/%s", dirs.len ? ":" : "",
+                     path_dir(&j->out->arena, j->ort->dir), wheel->folder);
+    }
+    if (dirs.len && row->preload_dlls != KB_YES)
+        finding_want(j->out, f,
+                     &(struct want){ .kind = WANT_LIBRARY_PATH,
+                                     .name = str_get(&dirs),
+                                     .why = "where the process is started" });
+    str_done(&dirs);
+}
+
 void judge_want_release(const struct judgement *j, struct finding *f, const struct kb_ort *row,
                         const char *why)
 {
@@ -312,6 +349,8 @@ void judge_want_release(const struct judgement *j, struct finding *f, const stru
     if (wheels) {
         judge_want_cudnn(j, f, row->cuda_major, row->cudnn_major);
         judge_want_no_other_cudnn(j, f, row->cuda_major);
+    } else if (!serve) {
+        want_each_wheel(j, f, row);
     }
     if (row->preload_dlls == KB_YES && (wheels || (serve && in_wheels(j, row))))
         finding_want(
