@@ -52,6 +52,7 @@ static int answer(struct app *app, struct place *place, struct err *e)
         .exe = app->opt.exe,
         .library_path = variable(app, place, "LD_LIBRARY_PATH"),
         .preload = variable(app, place, "LD_PRELOAD"),
+        .tunables = variable(app, place, "GLIBC_TUNABLES"),
         .cwd = app->opt.cwd,
         .bind_now = bind_now && *bind_now,
     };

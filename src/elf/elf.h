@@ -158,6 +158,7 @@ enum elf_want_kind {
     ELF_WANT_TLS_DESCRIPTOR, /* the same, where there is room */
     ELF_WANT_BAD_TYPE,       /* a type that the loader does not know */
     ELF_WANT_CRASH,          /* it writes where nothing is mapped, or behind the end of a cut file */
+    ELF_WANT_INDIRECT,       /* a resolver of its own is called: glibc can, musl cannot */
 };
 
 struct elf_want {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -290,6 +291,14 @@ static void read_file(struct reader *r)
         set_problem(elf, p);
 }
 
+/* Texts that the kernel makes up (/proc) have no size, but the loader reads them as it reads any file. */
+static bool has_hidden_text(int fd)
+{
+    unsigned char first[sizeof(Elf64_Ehdr)];
+    return pread(fd, first, sizeof(first), 0) == (ssize_t)sizeof(first) &&
+           memcmp(first, ELFMAG, SELFMAG) != 0;
+}
+
 int elf_read(int fd, struct arena *a, struct elf **ret, struct err *e)
 {
     struct stat st;
@@ -308,6 +317,8 @@ int elf_read(int fd, struct arena *a, struct elf **ret, struct err *e)
         return rc;
 
     struct reader r = { .elf = elf, .s = elf->symbols, .arena = a };
+    if (elf->size_bytes == 0 && has_hidden_text(fd))
+        set_problem(elf, ELF_BAD_MAGIC);
     read_file(&r);
     if (elf->symbols->image.shrunk) {
         elf_done(elf);

@@ -705,7 +705,7 @@ static int load_wants(const json_t *from, const char *key, const struct elf_symb
         const json_t *w = json_array_get(list, i);
         uint64_t kind, type;
         json_int_t undef = json_integer_value(json_array_get(w, 1));
-        if (!number_at(w, 0, ELF_WANT_CRASH, &kind) || !number_at(w, 2, UINT32_MAX, &type) ||
+        if (!number_at(w, 0, ELF_WANT_INDIRECT, &kind) || !number_at(w, 2, UINT32_MAX, &type) ||
             undef < -1 || undef >= (json_int_t)s->n_undefs)
             return malformed(key, e);
         vec_push(ret, (struct elf_want){

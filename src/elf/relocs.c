@@ -87,7 +87,7 @@ static enum elf_want_kind kind_of(const struct type_row *t, uint32_t type, bool 
     if (type == t->tls_descriptor)
         return ELF_WANT_TLS_DESCRIPTOR;
     if (type == t->indirect)
-        return ELF_WANT_NOTHING;
+        return ELF_WANT_INDIRECT;
     if (lazy)
         return type == t->jump_slot ? ELF_WANT_NOTHING : ELF_WANT_BAD_TYPE;
     if (is_plain(t, type))
@@ -141,7 +141,8 @@ static bool apply(const struct walk *w, const Elf64_Rela *rela)
 
     enum elf_want_kind kind = kind_of(w->types, type, w->lazy);
     const struct elf_undef *symbol = NULL;
-    if (kind != ELF_WANT_NOTHING && number < s->n_undef_of && s->undef_of[number] != 0)
+    bool none = kind == ELF_WANT_NOTHING || kind == ELF_WANT_INDIRECT;
+    if (!none && number < s->n_undef_of && s->undef_of[number] != 0)
         symbol = &s->undefs[s->undef_of[number] - 1];
     /* A type that it does not know is found out after the symbol was looked up. */
     if (kind == ELF_WANT_BAD_TYPE && symbol && !w->lazy && !tell(w, ELF_WANT_SYMBOL, symbol, type))
@@ -175,6 +176,15 @@ static bool tables_missing(const struct dynamic *d)
     return (d->has[DYN_RELA] && d->value[DYN_RELA] && !d->has[DYN_RELASZ]) ||
            (d->has[DYN_PLTREL] && (!d->has[DYN_JMPREL] || !d->has[DYN_PLTRELSZ])) ||
            !d->has[DYN_SYMTAB]; /* read even when there is nothing to relocate: measured */
+}
+
+/* Lazy binding begins with a look at the second word of the PLT's table, and writes it when it is not 0 already. */
+static bool table_of_calls_missing(const struct elf_symbols *s)
+{
+    const struct dynamic *d = &s->dyn;
+    if (!d->has[DYN_JMPREL])
+        return false;
+    return !d->has[DYN_PLTGOT] || image_range(&s->image, d->value[DYN_PLTGOT] + 8, 16) != SPOT_FILE;
 }
 
 /* DT_RELR: addresses, each followed by bitmaps of the words behind it. They want nothing but their place. */
@@ -220,7 +230,7 @@ bool relocs_walk(const struct elf_symbols *s, bool lazy,
 {
     struct walk w = { .s = s, .types = types_of(s), .each = each, .ctx = ctx };
     bool cut = image_is_cut(&s->image);
-    if (tables_missing(&s->dyn) || (cut && relr_crashes(s)))
+    if (tables_missing(&s->dyn) || (cut && relr_crashes(s)) || (lazy && table_of_calls_missing(s)))
         return tell(&w, ELF_WANT_CRASH, NULL, 0);
     struct range range[2];
     size_t n = ranges(s, range);

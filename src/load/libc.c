@@ -90,7 +90,7 @@ void libc_caps(struct load_process *proc)
 {
     const struct place_machine *m = place_machine(proc->place);
     bool levels = proc->libc.minor == 0 || proc->libc.minor >= 33;
-    for (unsigned level = 4; level >= 2 && levels; level--)
+    for (unsigned level = proc->top_level; level >= 2 && levels; level--)
         if (m->isa_usable & 1U << (level - 1))
             proc->caps[proc->n_caps++] = arena_printf(&proc->arena, "glibc-hwcaps/x86-64-v%u/", level);
     if (proc->libc.minor > 0 && proc->libc.minor <= 36 && m->arch && str_eq(m->arch, "x86_64")) {

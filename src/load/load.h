@@ -52,6 +52,7 @@ struct load_config {
     const char *exe;          /* executable (path in the place); NULL: a plain dynamic program */
     const char *library_path; /* LD_LIBRARY_PATH or NULL */
     const char *preload;      /* LD_PRELOAD or NULL */
+    const char *tunables;     /* GLIBC_TUNABLES or NULL */
     const char *cwd;          /* NULL: place_cwd */
     bool bind_now;            /* LD_BIND_NOW is set and not empty */
     bool secure;              /* AT_SECURE; also taken from the set-id bits of exe */

@@ -52,6 +52,8 @@ static const struct elf *musl_open(struct load_process *proc, const char *path)
         const char *real = file->error == EINVAL ? place_realpath(proc->place, search_absolute(proc, path)) : NULL;
         if (real && str_starts(real, "/dev/"))
             proc->error_number = ENOEXEC; /* it is read, and is no ELF file */
+        else if (file->known == KNOWN_FAILED && file->error == EINVAL)
+            load_abort(proc, "'%s' is no regular file, reading it may never end", path);
         return NULL;
     }
     return file->elf;
@@ -183,7 +185,15 @@ static bool check_file(struct load_process *proc, const char *path, const struct
     case ELF_FINE:
     case ELF_PIE:
     case ELF_NOOPEN:
+    case ELF_EXECUTABLE:
         return true;
+    case ELF_BAD_PHOFF:
+        proc->error_number = EINVAL;
+        return false;
+    case ELF_NO_LOAD:
+    case ELF_ZERO_FILL:
+        proc->error_number = ENOMEM;
+        return false;
     case ELF_CUT:
     case ELF_DAMAGED:
         load_abort(proc, "'%s' is damaged: %s", path, elf_problem_text(elf->problem));
@@ -227,7 +237,7 @@ static struct object *load_library(struct load_process *proc, const char *name, 
         proc->error_number = EINVAL;
         return NULL;
     }
-    if (is_reserved(name) || str_eq(name, proc->libc.interp))
+    if (is_reserved(name) || str_eq(name, proc->libc.interp) || str_eq(name, "linux-gate.so.1"))
         return proc->rtld;
     const char *path = name;
     const struct elf *elf = NULL;
@@ -332,8 +342,8 @@ static struct object *find_symbol(struct musl_relocation *r, const struct elf_un
         size_t n = r->proc->globals.n;
         struct object *o = i < n ? r->proc->globals.at[i] : r->root->searchlist[i - n];
         enum elf_answer answer = o->elf && o->elf->symbols ? elf_resolves(o->elf, &plain) : ELF_NO;
-        if (answer == ELF_YES)
-            return o;
+        if (answer == ELF_YES && !elf_resolves_indirectly(o->elf, &plain))
+            return o; /* a function chosen by a resolver is none for musl */
         *unknown = *unknown || answer == ELF_UNKNOWN;
     }
     return NULL;
@@ -353,7 +363,7 @@ static bool is_postponable(uint32_t type)
 /* Known to glibc only. */
 static bool is_unsupported(uint32_t type)
 {
-    return type == R_X86_64_32 || type == R_X86_64_SIZE32 || type == R_X86_64_SIZE64;
+    return type == R_X86_64_IRELATIVE || type == R_AARCH64_IRELATIVE || type == R_X86_64_32 || type == R_X86_64_SIZE32 || type == R_X86_64_SIZE64;
 }
 
 static bool on_want(void *ctx, const struct elf_want *w)

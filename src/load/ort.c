@@ -337,7 +337,8 @@ int ort_predict(const struct snapshot *s, const struct target *t, enum ort_provi
         struct load_config config = { .exe = t->exe && t->kind != TARGET_ENV ? t->exe
                                                                              : interpreter(&p),
                                       .library_path = place_getenv(s->place, "LD_LIBRARY_PATH"),
-                                      .preload = place_getenv(s->place, "LD_PRELOAD") };
+                                      .preload = place_getenv(s->place, "LD_PRELOAD"),
+                                      .tunables = place_getenv(s->place, "GLIBC_TUNABLES") };
         int code = load_process_new(s->place, &config, &p.proc, e);
         if (code == 0)
             code = play(&p, (enum ort_condition)c, e);

@@ -107,7 +107,8 @@ struct load_process {
     bool preloads;             /* LD_PRELOAD or /etc/ld.so.preload say something */
     bool exec_stack;           /* the stack is executable by now */
     const char *musl_env, *musl_path, *musl_exe; /* LD_LIBRARY_PATH, the system's folders, argv[0] */
-    uint64_t tls_used, tls_size, tls_align, tls_optional; /* the static TLS block */
+    uint64_t tls_used, tls_size, tls_align, tls_optional, tls_surplus; /* the static TLS block */
+    unsigned top_level;        /* of glibc-hwcaps, 4 unless switched off */
     /* the current call */
     bool explore;
     struct { VEC(struct load_need); } needs;
@@ -142,6 +143,9 @@ const char *search_absolute(struct load_process *proc, const char *path);
 /* libc.c: what the place's loader is. exe_elf may be NULL. */
 void libc_find(struct load_process *proc, const struct elf *exe_elf);
 void libc_caps(struct load_process *proc);
+
+/* tunables.c: text is GLIBC_TUNABLES, or NULL: sets tls_optional, tls_surplus, top_level. */
+void tunables_read(struct load_process *proc, const char *text);
 
 /* walk.c: objects and their dependencies. NULL or false: proc->error is set. */
 struct object *walk_map(struct load_process *proc, struct object *loader, const char *name, struct load_mode mode,

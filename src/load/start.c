@@ -96,21 +96,31 @@ static void move_rtld(struct load_process *proc)
 /* The static TLS block of the program's start, and the surplus that dlopen may use. */
 static void lay_out_tls(struct load_process *proc)
 {
-    uint64_t used = 0, align = 64;
+    uint64_t used = 0, align = 64, gap = 0, gap_end = 0;
     for (struct object *o = proc->head; o; o = o->next) {
         if (!o->elf || o->elf->tls_size_bytes == 0)
             continue;
-        uint64_t a = o->elf->tls_align ? o->elf->tls_align : 1;
+        o->tls_static = true;
+        uint64_t size = o->elf->tls_size_bytes, a = o->elf->tls_align ? o->elf->tls_align : 1;
         if (a > align)
             align = a;
-        used = (used + o->elf->tls_size_bytes + a - 1) / a * a;
-        o->tls_static = true;
+        /* into the newest gap that alignment left, else behind all */
+        uint64_t end = (gap + size + a - 1) / a * a;
+        if (gap_end - gap >= size && end <= gap_end) {
+            gap = end;
+            continue;
+        }
+        end = (used + size + a - 1) / a * a;
+        if (end > used + size + (gap_end - gap)) {
+            gap = used;
+            gap_end = end - size;
+        }
+        used = end;
     }
     proc->tls_used = used;
     proc->tls_align = align;
-    proc->tls_optional = 512;
-    /* 1664 bytes of surplus, and the thread's own struct behind them */
-    proc->tls_size = (used + 1664 + align - 1) / align * align + 2304;
+    /* the surplus, and the thread's own struct behind it */
+    proc->tls_size = (used + proc->tls_surplus + align - 1) / align * align + 2304;
 }
 
 static void start_failed(struct load_process *proc, const char *what)
@@ -274,6 +284,7 @@ int load_process_new(struct place *p, const struct load_config *config, struct l
         musl_start(proc, config, exe_elf);
     } else {
         find_version(proc);
+        tunables_read(proc, proc->secure ? NULL : config->tunables);
         libc_caps(proc);
         start_glibc(proc, config, exe_elf);
     }

@@ -63,5 +63,7 @@ void tunables_read(struct load_process *proc, const char *text)
         }
         text += n + (text[n] ? 1 : 0);
     }
+    if (proc->top_level < 3 && proc->libc.platform && str_eq(proc->libc.platform, "haswell"))
+        proc->libc.platform = "x86_64"; /* glibc's own name asks for the same features */
     proc->tls_surplus = (namespaces - 1) * LIBC_BYTES + namespaces * OTHER_BYTES + proc->tls_optional;
 }

@@ -5,6 +5,7 @@ entries  [{name, path, flags, hwcaps, isa, hwcap}]   flags 0x303 = x86_64,
              hwcaps: a glibc-hwcaps subfolder
 endian   value of the endian flags (2 = little)
 sort     False: entries stay in the given order
+raw      the whole file in hex
 damage   cut at N | magic | nlibs | ext   (a broken file)
 """
 
@@ -58,6 +59,8 @@ def _order(a, b):
 
 
 def build(spec):
+    if spec.get("raw") is not None:
+        return bytes.fromhex(spec["raw"])
     entries = [dict(e) for e in spec.get("entries") or []]
     if spec.get("sort", True):
         entries.sort(key=functools.cmp_to_key(_order))

@@ -37,6 +37,10 @@ def exe(path="bin/prog", **patch):
     return {"path": path, "kind": "exe", "patch": patch}
 
 
+def folder(path, **more):
+    return dict({"path": path, "kind": "dir"}, **more)
+
+
 def case(name, files, expect, **more):
     t = {"files": list(files), "env": {}, "file": "./libA.so", "preloads": []}
     t.update(more)
@@ -45,6 +49,10 @@ def case(name, files, expect, **more):
 
 def llp(text):
     return {"LD_LIBRARY_PATH": text}
+
+
+def entries(*pairs, **more):
+    return dict({"entries": [{"name": n, "path": p} for n, p in pairs]}, **more)
 
 
 def ref(name, **more):
@@ -866,7 +874,10 @@ def run(args, setting):
         if not args.only or args.only in special.__name__:
             special(args, setting, tally)
     setting.drop()
-    for name, tree, expect in LISTED + OTHERS:
+    import case_files, case_names, case_symbols  # which are written in terms of this file
+
+    more = case_names.ALL + case_symbols.ALL + case_files.ALL
+    for name, tree, expect in LISTED + OTHERS + more:
         if args.only and args.only not in name:
             continue
         why = needs(tree, setting)

@@ -20,6 +20,7 @@ The dictionary (all keys optional) is JSON, so that a failing tree can be stored
     head      {field: value}             values put into the ELF header afterwards
     ph        {index or type: {field: value}}  values put into program headers
     drop      [type, ...]                program headers left out
+    dynamic_drop [tag, ...]              dynamic entries left out
     cut       the file is cut at this offset (negative: from the end; 'phdrs', 'data': at that mark)
 """
 
@@ -320,6 +321,8 @@ def build(spec):
     if plt:
         dyn += [(DT["JMPREL"], at["JMPREL"]), (DT["PLTRELSZ"], sizes["JMPREL"]), (DT["PLTREL"], 7)]
     dyn += [(DT["PLTGOT"], 0), (0, 0)]
+    left_out = {DT[d] for d in spec.get("dynamic_drop") or []}
+    dyn = [d for d in dyn if d[0] not in left_out]
 
     spread = spec.get("layout") == "spread"
     off2 = _align(end1, 4096) if spread else _align(end1, 16)

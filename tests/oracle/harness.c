@@ -29,10 +29,15 @@ extern ElfW(Dyn) _DYNAMIC[]; /* glibc's link.h has it, musl's not */
 
 static void line(const char *key, const char *text)
 {
-    char buf[8192];
-    int n = snprintf(buf, sizeof buf, "%s %s\n", key, text);
-    if (n > 0)
-        (void)!write(STDOUT_FILENO, buf, (size_t)n < sizeof buf ? (size_t)n : sizeof buf - 1);
+    static char buf[65536];
+    int n = snprintf(buf, sizeof buf - 1, "%s %s", key, text);
+    if (n < 0)
+        return;
+    for (char *at = strchr(buf, '\n'); at; at = strchr(at, '\n'))
+        *at = '\1'; /* a line is a fact */
+    size_t len = strlen(buf);
+    buf[len] = '\n';
+    (void)!write(STDOUT_FILENO, buf, len + 1);
 }
 
 static const struct link_map *link_maps(void)
@@ -56,7 +61,7 @@ static size_t own_maps(const struct link_map **own)
     bool preloaded = (env && *env) || access("/etc/ld.so.preload", F_OK) == 0;
     size_t n = 0;
     for (const struct link_map *l = link_maps(); l && n < MAX_OWN; l = l->l_next)
-        if (!preloaded || l == link_maps() || ends_with(l->l_name, "/libc.so.6") ||
+        if (!preloaded || l == link_maps() || !*l->l_name || ends_with(l->l_name, "/libc.so.6") ||
             ends_with(l->l_name, "/ld-linux-x86-64.so.2") ||
             ends_with(l->l_name, "/ld-musl-x86_64.so.1") ||
             strcmp(l->l_name, "linux-vdso.so.1") == 0)
