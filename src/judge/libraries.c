@@ -12,7 +12,15 @@
 
 /* What a missing library means, by what lies elsewhere on the machine. The order is the order of
  * the findings. */
-enum lack { LACK_OTHER_CUDA, LACK_OTHER_CUDNN, LACK_NOWHERE, LACK_NO_CUDNN, LACK_ELSEWHERE, LACK_UNREADABLE, LACKS };
+enum lack {
+    LACK_OTHER_CUDA,
+    LACK_OTHER_CUDNN,
+    LACK_NOWHERE,
+    LACK_NO_CUDNN,
+    LACK_ELSEWHERE,
+    LACK_UNREADABLE,
+    LACKS
+};
 
 struct lack_kind {
     const char *cause, *title;
@@ -309,7 +317,8 @@ static const char *replaced_by(const struct judgement *j)
     static const struct {
         const char *cause, *text;
     } replacing[] = {
-        { "driver-too-old", "goes with driver-too-old: this driver does not serve these libraries" },
+        { "driver-too-old",
+          "goes with driver-too-old: this driver does not serve these libraries" },
         { "gpu-arch-unsupported", "goes with gpu-arch-unsupported: another build takes its place" },
         { "torch-ort-mismatch",
           "goes with torch-ort-mismatch: other packages of CUDA or cuDNN would break torch" },
@@ -368,7 +377,9 @@ static void report_lack(const struct judgement *j, enum lack kind, const struct 
         tell_missing(j, f, l->at[i]);
     const char *with = kind == LACK_ELSEWHERE ? NULL : replaced_by(j);
     if (kind == LACK_UNREADABLE)
-        want_plain(j, f, "make the files readable for those who run the program (chmod a+rX), or install them anew as that user");
+        want_plain(
+            j, f,
+            "make the files readable for those who run the program (chmod a+rX), or install them anew as that user");
     else if (with)
         want_plain(j, f, with);
     else if (kind == LACK_ELSEWHERE)
@@ -450,8 +461,9 @@ static bool on_library_path(const struct judgement *j, const char *path)
     return paths && joined_has(paths, path_dir(&j->out->arena, path));
 }
 
-/* Where the import itself fails the loader comes no further; what the provider needs is known of the
- * release. What lies neither here nor in a folder that the loader may search is lacking, too. */
+/* Where the import itself fails the loader comes no further; what the provider needs is known of
+ * the release. What lies neither here nor in a folder that the loader may search is lacking, too.
+ */
 static void add_unasked(const struct judgement *j, struct lacking *lacks)
 {
     const struct ort_try *try = &j->p->tries[ORT_AS_IS];
@@ -819,10 +831,9 @@ void judge_unreached_runtime(const struct judgement *j)
 {
     if (!j->ort->unreached)
         return;
-    struct finding *f =
-        finding_add(j->out, "library-not-on-search-path", SEVERITY_ERROR,
-                    say(j, "the program links %s, which the loader does not find",
-                        j->ort->unreached));
+    struct finding *f = finding_add(
+        j->out, "library-not-on-search-path", SEVERITY_ERROR,
+        say(j, "the program links %s, which the loader does not find", j->ort->unreached));
     finding_evidence(j->out, f, j->ort->unreached, say(j, "not searched: %s", j->ort->runtime),
                      j->t->exe);
     finding_want(j->out, f,

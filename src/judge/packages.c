@@ -33,10 +33,10 @@ static void want_gpu_release(const struct judgement *j, struct finding *f, const
     }
     bool same = gpu_version && pep440_same_public(row->version, gpu_version);
     bool by_pip = judge_by_conda(j) && same; /* conda calls its CUDA build onnxruntime */
-    if (same && !gpu_on_top && !by_pip) /* nothing else says what that build lacks */
-        judge_want_release(j, f, row,
-                           say(j, "what it needs of CUDA %d and cuDNN %d", row->cuda_major,
-                               row->cudnn_major));
+    if (same && !gpu_on_top && !by_pip)      /* nothing else says what that build lacks */
+        judge_want_release(
+            j, f, row,
+            say(j, "what it needs of CUDA %d and cuDNN %d", row->cuda_major, row->cudnn_major));
     /* without extras it is installed already: only laying down its files anew does something */
     struct want *plain = NULL;
     for (size_t i = 0; same && i < f->wants.n; i++)
@@ -181,8 +181,7 @@ static void judge_cpu_runtime(const struct judgement *j)
                                  .why = say(j,
                                             "put all libraries of the GPU archive of the same "
                                             "release there (onnxruntime-linux-%s-gpu...%s%s.tgz)",
-                                            arch,
-                                            version[0] ? "-" : "", version) });
+                                            arch, version[0] ? "-" : "", version) });
 }
 
 void judge_cpu_package(const struct judgement *j)

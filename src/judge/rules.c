@@ -17,14 +17,28 @@ static const struct {
     bool needs_gpu_build; /* only where the files on top are a GPU build */
 } rules[] = {
     { judge_unreached_runtime, false },
-    { judge_package_clash, false }, { judge_cpu_package, false }, { judge_exec_stack, false },
-    { judge_glibc, false },         { judge_numpy, false },       { judge_provider_files, true },
-    { judge_driver_age, true },     { judge_gpu_code, true },     { judge_torch_pair, true },
+    { judge_package_clash, false },
+    { judge_cpu_package, false },
+    { judge_exec_stack, false },
+    { judge_glibc, false },
+    { judge_numpy, false },
+    { judge_provider_files, true },
+    { judge_driver_age, true },
+    { judge_gpu_code, true },
+    { judge_torch_pair, true },
     { judge_cudnn_twins, true },
-    { judge_bad_files, true },      { judge_libraries, true },    { judge_tensorrt, true },
-    { judge_flavours, true },       { judge_cudnn_mix, true },    { judge_driver, true },
-    { judge_gpu_visible, true },    { judge_compute_mode, true }, { judge_cudnn_gpu, true },
-    { judge_lazy_libraries, true }, { judge_unread, false },      { judge_rest, true },
+    { judge_bad_files, true },
+    { judge_libraries, true },
+    { judge_tensorrt, true },
+    { judge_flavours, true },
+    { judge_cudnn_mix, true },
+    { judge_driver, true },
+    { judge_gpu_visible, true },
+    { judge_compute_mode, true },
+    { judge_cudnn_gpu, true },
+    { judge_lazy_libraries, true },
+    { judge_unread, false },
+    { judge_rest, true },
 };
 
 const char *verdict_text(enum verdict v)
@@ -312,8 +326,8 @@ static void want_each_wheel(const struct judgement *j, struct finding *f, const 
                                      .spec = spec,
                                      .why = say(j, "brings %s", *soname) });
         if (wheel->folder && j->ort && j->ort->dir)
-            str_addf(&dirs, "%s%s/%s", dirs.len ? ":" : "",
-                     path_dir(&j->out->arena, j->ort->dir), wheel->folder);
+            str_addf(&dirs, "%s%s/%s", dirs.len ? ":" : "", path_dir(&j->out->arena, j->ort->dir),
+                     wheel->folder);
     }
     if (dirs.len && row->preload_dlls != KB_YES)
         finding_want(j->out, f,

@@ -45,8 +45,8 @@ static const char *runtime_version(struct snapshot *s, const char *file, const c
     const struct place_elf *elf = place_elf(s->place, file);
     for (size_t i = 0; elf->elf && i < elf->elf->n_verdef; i++)
         if (str_starts(elf->elf->verdef[i], "VERS_")) {
-            *ret_source =
-                arena_printf(&s->arena, "version node %s of %s", elf->elf->verdef[i], file);
+            *ret_source = arena_printf(&s->arena, "version node %s of %s", elf->elf->verdef[i],
+                                       file);
             return elf->elf->verdef[i] + strlen("VERS_");
         }
     return NULL;
@@ -279,8 +279,8 @@ static const char *linked(struct snapshot *s, const char *exe, const struct elf 
         return NULL;
     if (strchr(needed, '/'))
         return place_exists(s->place, place_absolute(s->place, needed))
-                 ? place_absolute(s->place, needed)
-                 : NULL;
+                   ? place_absolute(s->place, needed)
+                   : NULL;
     if (elf->rpath && !elf->runpath)
         folders_split(&f, elf->rpath, ":");
     folders_split(&f, place_getenv(s->place, "LD_LIBRARY_PATH"), ":;");
@@ -305,8 +305,8 @@ static const char *shipped(struct snapshot *s, const char *exe, const char **ret
         place_stat(s->place, place_absolute(s->place, named))->type == FILE_REGULAR)
         return path_clean(&s->arena, place_absolute(s->place, named));
     for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
-        const char *dir =
-            path_clean(&s->arena, path_join(&s->arena, path_dir(&s->arena, exe), beside[i]));
+        const char *dir = path_clean(&s->arena,
+                                     path_join(&s->arena, path_dir(&s->arena, exe), beside[i]));
         struct ort_install o = { 0 };
         ort_files_find(s, dir, NULL, &o);
         if (o.runtime)
@@ -342,8 +342,8 @@ static const char *usual_runtime(struct snapshot *s)
         const struct listing *l = place_list(s->place, parents[p]);
         for (size_t i = 0; i < l->n && i < 1000 && !found; i++)
             if (str_starts(l->at[i].name, "onnxruntime"))
-                found = runtime_in(s, arena_printf(&s->arena, "%s/%s/lib", parents[p],
-                                                   l->at[i].name), NULL);
+                found = runtime_in(
+                    s, arena_printf(&s->arena, "%s/%s/lib", parents[p], l->at[i].name), NULL);
     }
     return found;
 }
@@ -378,8 +378,8 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
     const char *unreached = !runtime && needed ? usual_runtime(s) : NULL;
     if (runtime || unreached) {
         const char *at = runtime ? runtime : unreached, *real = place_realpath(s->place, at);
-        struct ort_install *o =
-            install_of_folder(s, path_dir(&s->arena, real ? real : at), at, "program");
+        struct ort_install *o = install_of_folder(s, path_dir(&s->arena, real ? real : at), at,
+                                                  "program");
         o->unreached = runtime ? NULL : needed;
         t.ort = o;
     } else if (dir) {
