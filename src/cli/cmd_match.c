@@ -218,6 +218,8 @@ static int run_batch(struct app *app, const struct match_domain *d, const struct
 int cmd_match(struct app *app, struct err *e)
 {
     struct match_query *q = arena_new(&app->arena, struct match_query);
+    if ((app->opt.root || app->opt.from) && !app->opt.installed)
+        return err_set(e, ERR_USAGE, "'--%s' is looked at only with '--installed'; give both", app->opt.root ? "root" : "from");
     int r = app->opt.channel ? channel_of(app->opt.channel, &q->channel, e) : 0;
     for (size_t i = 0; r == 0 && i + 1 < app->opt.wishes.n; i += 2)
         r = query_add(q, app->opt.wishes.at[i], app->opt.wishes.at[i + 1], NULL, e);
