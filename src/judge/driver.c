@@ -338,23 +338,29 @@ static void nodes_on_host(const struct judgement *j)
     want_plain(j, f, "as root, once: nvidia-modprobe -c=0 -u");
 }
 
+static bool hidden_by_cuda(const struct judgement *j)
+{
+    const char *cuda = place_getenv(j->s->place, "CUDA_VISIBLE_DEVICES");
+    if (!hides_all(cuda) && !names_none(j->s, cuda))
+        return false;
+    struct finding *f = finding_add(j->out, "no-gpu-visible", SEVERITY_ERROR,
+                                    "CUDA_VISIBLE_DEVICES hides every GPU: CUDA failure 100");
+    finding_evidence(j->out, f, "CUDA_VISIBLE_DEVICES", cuda[0] ? cuda : "(empty)",
+                     "environment");
+    if (!hides_all(cuda))
+        finding_evidence(j->out, f, "GPUs", say(j, "%zu, numbered from 0", j->s->gpus.n),
+                         j->s->gpus.at[0].fact ? j->s->gpus.at[0].fact->source : NULL);
+    want_plain(j, f, "unset CUDA_VISIBLE_DEVICES, or set it to the GPU's number");
+    return true;
+}
+
 void judge_gpu_visible(const struct judgement *j)
 {
     const struct driver *d = &j->s->driver;
     if (d->known != KNOWN_PRESENT || findings_of(j->out, "driver-missing"))
         return;
-    const char *cuda = place_getenv(j->s->place, "CUDA_VISIBLE_DEVICES");
-    if (hides_all(cuda) || names_none(j->s, cuda)) {
-        struct finding *f = finding_add(j->out, "no-gpu-visible", SEVERITY_ERROR,
-                                        "CUDA_VISIBLE_DEVICES hides every GPU: CUDA failure 100");
-        finding_evidence(j->out, f, "CUDA_VISIBLE_DEVICES", cuda[0] ? cuda : "(empty)",
-                         "environment");
-        if (!hides_all(cuda))
-            finding_evidence(j->out, f, "GPUs", say(j, "%zu, numbered from 0", j->s->gpus.n),
-                             j->s->gpus.at[0].fact ? j->s->gpus.at[0].fact->source : NULL);
-        want_plain(j, f, "unset CUDA_VISIBLE_DEVICES, or set it to the GPU's number");
+    if (hidden_by_cuda(j))
         return;
-    }
     bool none = j->s->gpus.n == 0 &&
                 (j->s->gpus_known == KNOWN_ABSENT || j->s->gpus_known == KNOWN_PRESENT);
     bool no_nodes = nodes_absent(j);

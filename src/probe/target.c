@@ -348,6 +348,17 @@ static const char *usual_runtime(struct snapshot *s)
     return found;
 }
 
+/* file: the runtime; needed: the name by which it is linked while the loader does not find it. */
+static struct ort_install *install_of_program(struct snapshot *s, const char *file,
+                                              const char *needed)
+{
+    const char *real = place_realpath(s->place, file);
+    struct ort_install *o =
+        install_of_folder(s, path_dir(&s->arena, real ? real : file), file, "program");
+    o->unreached = needed;
+    return o;
+}
+
 int target_program(struct snapshot *s, const char *program, struct err *e)
 {
     const char *file = program_find(s, program);
@@ -376,12 +387,10 @@ int target_program(struct snapshot *s, const char *program, struct err *e)
     fact_add(s, needed ? KNOWN_PRESENT : KNOWN_ABSENT, "program.needs", needed, file);
     struct target t = { .kind = TARGET_PROGRAM, .exe = exe, .given = program };
     const char *unreached = !runtime && needed ? usual_runtime(s) : NULL;
-    if (runtime || unreached) {
-        const char *at = runtime ? runtime : unreached, *real = place_realpath(s->place, at);
-        struct ort_install *o = install_of_folder(s, path_dir(&s->arena, real ? real : at), at,
-                                                  "program");
-        o->unreached = runtime ? NULL : needed;
-        t.ort = o;
+    if (runtime) {
+        t.ort = install_of_program(s, runtime, NULL);
+    } else if (unreached) {
+        t.ort = install_of_program(s, unreached, needed);
     } else if (dir) {
         t.ort = install_of_folder(s, dir, NULL, "program");
     } else {
