@@ -59,34 +59,34 @@ static void want_driver(const struct judgement *j, struct finding *f)
                                   : "install the NVIDIA driver of your distribution" });
 }
 
-/* libcuda.so.1 lies on the machine (WSL, a driver's own folder), yet the loader does not reach it.
- */
+/* libcuda.so.1 lies on the machine (WSL, a driver's own folder), yet the loader does not reach it. Where no library needs
+ * it by its name, the CUDA runtime opens it. */
 static bool driver_library_unreached(const struct judgement *j)
 {
+    const struct driver *d = &j->s->driver;
     const struct ort_try *try = judge_best_try(j);
-    const char *here = j->s->driver.libcuda_elsewhere ? j->s->driver.libcuda_elsewhere
-                                                      : j->s->driver.libcuda_path;
-    if (!try || !here)
+    const struct load_need *need = NULL;
+    const char *here = d->libcuda_elsewhere ? d->libcuda_elsewhere : d->libcuda_path;
+    for (size_t i = 0; try && !need && i < try->n_needs; i++)
+        if (try->needs[i].status == LOAD_MISSING && str_starts(try->needs[i].name, "libcuda.so"))
+            need = &try->needs[i];
+    if (!here || (!need && !d->libcuda_elsewhere))
         return false;
-    for (size_t i = 0; i < try->n_needs; i++) {
-        const struct load_need *n = &try->needs[i];
-        if (n->status != LOAD_MISSING || !str_starts(n->name, "libcuda.so"))
-            continue;
-        const char *dir = path_dir(&j->out->arena, here);
-        struct finding *f = finding_add(
-            j->out, "library-not-on-search-path", SEVERITY_ERROR,
-            "the driver's libcuda.so.1 is here, but the loader does not search there");
-        finding_evidence(j->out, f, n->name,
-                         say(j, "needed by %s; not searched: %s",
-                             path_base(n->needed_by ? n->needed_by : "the provider"), here),
-                         "predicted loader");
-        finding_want(j->out, f,
-                     &(struct want){ .kind = WANT_LIBRARY_PATH,
-                                     .name = dir,
-                                     .why = "where the process is started" });
-        return true;
-    }
-    return false;
+    struct finding *f = finding_add(
+        j->out, "library-not-on-search-path", SEVERITY_ERROR,
+        "the driver's libcuda.so.1 is here, but the loader does not search there");
+    finding_evidence(j->out, f, need ? need->name : "libcuda.so.1",
+                     say(j, "needed by %s; not searched: %s",
+                         !need             ? "the CUDA runtime"
+                         : need->needed_by ? path_base(need->needed_by)
+                                           : "the provider",
+                         here),
+                     "predicted loader");
+    finding_want(j->out, f,
+                 &(struct want){ .kind = WANT_LIBRARY_PATH,
+                                 .name = path_dir(&j->out->arena, here),
+                                 .why = "where the process is started" });
+    return true;
 }
 
 static void judge_missing(const struct judgement *j)

@@ -37,8 +37,16 @@ static void see_kernel_module(struct snapshot *s)
     }
     /* A root tree has no /proc of its own: an empty one says nothing about the machine it will run
      * on. */
-    bool looked = place_stat(s->place, "/proc/version")->known != KNOWN_ABSENT ||
-                  place_stat(s->place, "/proc/1/cgroup")->known != KNOWN_ABSENT;
+    static const char *const living[] = { "/proc/version", "/proc/1/cgroup" };
+    bool looked = false;
+    for (size_t i = 0; i < ARRAY_LEN(living) && !looked; i++) {
+        const struct file_info *info = place_stat(s->place, living[i]);
+        looked = info->known == KNOWN_PRESENT;
+        if (info->known == KNOWN_FAILED && !s->driver.kernel_module)
+            s->driver.kernel_module = fact_unread(s, NULL, "driver.kernel_module", living[i], info->error);
+    }
+    if (s->driver.kernel_module)
+        return;
     s->driver.kernel_module = fact_add(s, looked ? KNOWN_ABSENT : KNOWN_NOT_LOOKED,
                                        "driver.kernel_module", NULL, files[0]);
     /* The free driver serves the card instead: CUDA cannot. */
@@ -64,7 +72,7 @@ static bool find_library(struct snapshot *s, const struct lib_folders *folders, 
             continue;
         const char *path = path_join(&s->arena, folder->path, soname);
         const struct file_info *info = place_stat(s->place, path);
-        if (info->known == KNOWN_FAILED && info->error != EACCES && reachable) {
+        if (info->known == KNOWN_FAILED && info->error != EACCES) {
             *ret_failed = fact_unread(s, NULL, str_eq(soname, "libcuda.so.1") ? "driver.libcuda" : "driver.libnvidia_ml",
                                       path, info->error);
             if (*ret_failed)
@@ -109,6 +117,15 @@ static const struct fact *library_fact(struct snapshot *s, const char *key,
                     arena_printf(&s->arena, "%s (%s)", lib->real, lib->folder->source));
 }
 
+/* A folder of the search that could not be looked at; NULL: all could. It may hold what no other one has. */
+static const struct fact *unread_folder(const struct snapshot *s)
+{
+    for (size_t i = 0; i < s->unread.n; i++)
+        if (str_eq(s->unread.at[i].fact->key, "loader.folder"))
+            return s->unread.at[i].fact;
+    return NULL;
+}
+
 static void see_libcuda(struct snapshot *s, const struct lib_folders *folders,
                         const char **ret_version)
 {
@@ -130,8 +147,12 @@ static void see_libcuda(struct snapshot *s, const struct lib_folders *folders,
     }
     if (d->libcuda)
         return;
-    d->libcuda = fact_add(s, KNOWN_ABSENT, "driver.libcuda", NULL, "search folders of the loader");
-    if (find_library(s, folders, "libcuda.so.1", false, &lib, NULL)) {
+    bool elsewhere = find_library(s, folders, "libcuda.so.1", false, &lib, &d->libcuda);
+    if (!d->libcuda)
+        d->libcuda = unread_folder(s);
+    if (!d->libcuda)
+        d->libcuda = fact_add(s, KNOWN_ABSENT, "driver.libcuda", NULL, "search folders of the loader");
+    if (elsewhere) {
         d->libcuda_elsewhere = lib.path;
         (void)library_fact(s, "driver.libcuda_elsewhere", &lib, ret_version);
     }
@@ -144,7 +165,7 @@ static void see_libnvidia_ml(struct snapshot *s, const struct lib_folders *folde
     *ret_version = NULL;
     const struct fact **fact = &s->driver.libnvidia_ml;
     if (find_library(s, folders, "libnvidia-ml.so.1", true, &lib, fact) ||
-        (!*fact && find_library(s, folders, "libnvidia-ml.so.1", false, &lib, NULL)))
+        (!*fact && find_library(s, folders, "libnvidia-ml.so.1", false, &lib, fact)))
         s->driver.libnvidia_ml = library_fact(s, "driver.libnvidia_ml", &lib, ret_version);
     else if (!*fact)
         s->driver.libnvidia_ml =
@@ -178,6 +199,8 @@ static size_t count_nodes(struct snapshot *s)
 {
     const struct listing *list = place_list(s->place, "/dev");
     size_t n = 0;
+    if (list->known == KNOWN_FAILED && fact_unread(s, NULL, "driver.devices", "/dev", list->error))
+        return 1; /* nvidiactl is there: how many GPUs is open, none is not said */
     for (size_t i = 0; list->known == KNOWN_PRESENT && i < list->n; i++)
         if (str_starts(list->at[i].name, "nvidia") && isdigit((unsigned char)list->at[i].name[6]))
             n++;

@@ -43,7 +43,7 @@ bool folders_add(struct snapshot *s, struct lib_folders *to, const char *path, e
     if (to->n >= FOLDERS_MAX)
         return false;
     const struct file_info *info = place_stat(s->place, path);
-    if (info->known == KNOWN_FAILED && info->error != EACCES && via != FOLDER_KNOWN)
+    if (info->known == KNOWN_FAILED && info->error != EACCES)
         fact_unread(s, NULL, "loader.folder", path, info->error); /* EACCES: the loader may not look there either */
     if (info->known != KNOWN_PRESENT || info->type != FILE_DIR)
         return false;
