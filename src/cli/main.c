@@ -134,29 +134,37 @@ static int give_up(const struct app *app, const struct err *e, bool json)
     return err_exit_code(e->code);
 }
 
+/* The verb that the first argument is; NULL in *ret where it is none: an option, a program, nothing. */
+static int verb_given(struct app *app, int argc, char **argv, const struct verb **ret, struct err *e)
+{
+    *ret = NULL;
+    if (argc < 2 || argv[1][0] == '-' || strchr(argv[1], '/'))
+        return 0;
+    app->verb = argv[1];
+    *ret = verb_find(argv[1]);
+    if (*ret)
+        return 0;
+    const char *near = verb_nearest(argv[1]);
+    return err_set(e, ERR_USAGE, near ? "unknown verb '%s'; did you mean '%s'?" : "unknown verb '%s'%s; see: ortfit --help",
+                   argv[1], near ? near : "");
+}
+
 static int run(struct app *app, int argc, char **argv, struct err *e)
 {
-    int first = 1;
-    const struct verb *verb = NULL;
     if (argc > 1 && str_eq(argv[1], "help")) {
         if (print_help(argc > 2 ? argv[2] : "ortfit") == 0)
             return say_and_close(e);
         return err_set(e, ERR_USAGE, "no help for '%s'; see: ortfit --help", argv[2]);
     }
-    if (argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '/')) {
-        app->verb = argv[1];
-        verb = verb_find(argv[1]);
-        if (!verb) {
-            const char *near = verb_nearest(argv[1]);
-            return err_set(e, ERR_USAGE, near ? "unknown verb '%s'; did you mean '%s'?" : "unknown verb '%s'%s; see: ortfit --help",
-                           argv[1], near ? near : "");
-        }
-        first = 2;
-    }
+    const struct verb *verb;
+    int r = verb_given(app, argc, argv, &verb, e);
+    if (r < 0)
+        return r;
+    int first = verb ? 2 : 1;
     if (!verb)
         verb = verb_find("check");
     app->verb = verb->name;
-    int r = options_parse(app, argc - first, argv + first, e);
+    r = options_parse(app, argc - first, argv + first, e);
     if (r < 0)
         return r;
     if (first == 1 && app->args.n && verb_find(app->args.at[0])) /* a program of that name is ./NAME */
