@@ -181,24 +181,32 @@ static bool is_damage(int error)
     return false;
 }
 
-static int damage_of(const struct entry *e)
+/* The errno of an answer, 0 where it was not asked for. */
+#define ERROR_OF(answer) ((answer) ? (answer)->error : 0)
+
+/* What was opened before or after was there all the time, so a failure beside it is damage too. */
+static int damage_beside(const struct entry *e)
 {
-    const int errors[] = { e->stat ? e->stat->error : 0, e->lstat ? e->lstat->error : 0, e->link ? e->link->error : 0,
-                           e->real ? e->real->error : 0, e->list ? e->list->error : 0,   e->elf ? e->elf->error : 0,
-                           e->gpu ? e->gpu->error : 0,   e->sha ? e->sha->digest.error : 0 };
-    for (size_t i = 0; i < ARRAY_LEN(errors); i++)
-        if (is_damage(errors[i]))
-            return errors[i];
-    for (size_t i = 0; i < TEXT_PARTS; i++)
-        if (e->text[i] && is_damage(e->text[i]->error))
-            return e->text[i]->error;
-    /* What was opened before or after was there all the time. */
     bool there = (e->stat && e->stat->known == KNOWN_PRESENT) || (e->elf && e->elf->known == KNOWN_PRESENT);
     if (there && e->real && e->real->known == KNOWN_FAILED)
         return e->real->error;
     if (there && e->stat && e->stat->known == KNOWN_FAILED)
         return e->stat->error;
     return 0;
+}
+
+static int damage_of(const struct entry *e)
+{
+    const int errors[] = { ERROR_OF(e->stat), ERROR_OF(e->lstat), ERROR_OF(e->link), ERROR_OF(e->real),
+                           ERROR_OF(e->list), ERROR_OF(e->elf),   ERROR_OF(e->gpu),
+                           e->sha ? e->sha->digest.error : 0 };
+    for (size_t i = 0; i < ARRAY_LEN(errors); i++)
+        if (is_damage(errors[i]))
+            return errors[i];
+    for (size_t i = 0; i < TEXT_PARTS; i++)
+        if (is_damage(ERROR_OF(e->text[i])))
+            return e->text[i]->error;
+    return damage_beside(e);
 }
 
 const char *place_damage(const struct place *p, int *ret_error)
