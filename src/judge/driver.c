@@ -54,7 +54,7 @@ static void want_driver(const struct judgement *j, struct finding *f)
                  &(struct want){
                      .kind = WANT_DRIVER,
                      .name = floor ? floor->driver : NULL,
-                     .why = floor ? say(j, "driver %s or later%s, as CUDA %d needs", floor->driver,
+                     .why = floor ? say(j, "install driver %s or later%s, as CUDA %d needs", floor->driver,
                                         j->s->driver.container ? " on the host" : "", j->cuda_major)
                                   : "install the NVIDIA driver of your distribution" });
 }

@@ -212,6 +212,10 @@ static void three_ways(struct text_out *t, const struct judgement *j)
     fprintf(t->out, "\nas is: %s", try_words(&tries[ORT_AS_IS], "not known"));
     fprintf(t->out, "    after import torch: %s", try_words(&tries[ORT_AFTER_TORCH], "no torch here"));
     fprintf(t->out, "    after preload_dlls(): %s\n", try_words(&tries[ORT_AFTER_PRELOAD_DLLS], "not in this release"));
+    /* Seen on a machine whose program was mended already: the screen must not say that it was not. */
+    bool after = tries[ORT_AFTER_TORCH].loads == ANSWER_YES || tries[ORT_AFTER_PRELOAD_DLLS].loads == ANSWER_YES;
+    if (tries[ORT_AS_IS].loads == ANSWER_NO && after)
+        fputs("your program does so already? then it loads; as is means one without that line\n", t->out);
 }
 
 static void closure(struct text_out *t, const struct judgement *j)
