@@ -229,7 +229,7 @@ static bool dir_exists(struct load_process *proc, struct dir *d, size_t cap)
     unsigned char state = d->top[asked];
     int error = d->top_error[asked];
     if (state == DIR_THERE && cap != base && strchr(proc->caps[cap], '/')[1]) {
-        const char *path = arena_printf(&proc->arena, "%s%s", d->path, proc->caps[cap]);
+        const char *path = arena_concat(&proc->arena, d->path, proc->caps[cap], "");
         state = (unsigned char)see_dir(proc, path, strlen(path), &error);
     }
     d->state[cap] = state;
@@ -298,7 +298,7 @@ static void note_searched(struct load_process *proc, struct search_found *found,
     if (!found->searched)
         return;
     const char *dir = *where ? path_clean(&proc->arena, where) : ".";
-    const char *text = arena_printf(&proc->arena, "%s %s", load_rule_text(rule), dir);
+    const char *text = arena_concat(&proc->arena, load_rule_text(rule), " ", dir);
     for (size_t i = 0; i < found->searched->n; i++)
         if (str_eq(found->searched->at[i], text))
             return;
@@ -330,7 +330,7 @@ static bool search_dirs(struct load_process *proc, const struct dirlist *list, c
                 proc->error_number = ENOENT;
                 continue;
             }
-            const char *path = arena_printf(&proc->arena, "%s%s%s", d->path, proc->caps[cap], name);
+            const char *path = arena_concat(&proc->arena, d->path, proc->caps[cap], name);
             bool opened = search_open(proc, path, rule, found);
             if (found->fatal)
                 return true;
