@@ -58,6 +58,19 @@ int app_report(struct app *app, const struct report *r, struct err *e);
 int app_output_open(struct app *app, FILE **ret, struct err *e);
 int app_output_close(struct app *app, FILE *out, struct err *e);
 
+/* Does a verb give its memory and mappings back before the program ends? The kernel takes all of it at once, for a fifth
+ * less CPU time in `loads`; only a leak checker wants to see it done piece by piece. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define APP_GIVES_BACK true
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define APP_GIVES_BACK true
+#endif
+#ifndef APP_GIVES_BACK
+#define APP_GIVES_BACK false
+#endif
+
 /* Help texts, generated from man/ (see tools/man-to-help). */
 struct help_page {
     const char *verb, *text;

@@ -44,6 +44,8 @@ struct view {
 
 static void view_done(struct view *v)
 {
+    if (!APP_GIVES_BACK)
+        return;
     judged_done(&v->judged);
     snapshot_done(&v->s);
     place_free(v->place);

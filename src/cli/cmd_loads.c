@@ -69,7 +69,8 @@ static int answer(struct app *app, struct place *place, struct err *e)
         struct report report = { .kind = REPORT_LOADS, .verb = app->verb, .load = &result, .file = app->args.at[0] };
         r = app_report(app, &report, e);
     }
-    load_process_free(proc);
+    if (APP_GIVES_BACK)
+        load_process_free(proc);
     return r;
 }
 
@@ -79,6 +80,7 @@ int cmd_loads(struct app *app, struct err *e)
     int r = app_place(app, &place, e);
     if (r == 0)
         r = answer(app, place, e);
-    place_free(place);
+    if (APP_GIVES_BACK)
+        place_free(place);
     return r;
 }
