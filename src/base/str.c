@@ -72,6 +72,31 @@ char *str_take(struct str *s)
     return text;
 }
 
+bool str_list_has(const char *joined, const char *element, size_t n)
+{
+    for (const char *p = joined; *p;) {
+        size_t len = strcspn(p, ":");
+        if (len == n && memcmp(p, element, n) == 0)
+            return true;
+        p += len + (p[len] == ':');
+    }
+    return false;
+}
+
+void str_list_addn(struct str *joined, const char *element, size_t n)
+{
+    if (str_list_has(str_get(joined), element, n))
+        return;
+    if (joined->len)
+        str_addc(joined, ':');
+    str_addn(joined, element, n);
+}
+
+void str_list_add(struct str *joined, const char *element)
+{
+    str_list_addn(joined, element, strlen(element));
+}
+
 void str_done(struct str *s)
 {
     free(s->at);

@@ -19,6 +19,11 @@ const char *str_get(const struct str *s); /* "" while empty; valid until the nex
 char *str_take(struct str *s);            /* caller frees; s is empty afterwards; never NULL */
 void str_done(struct str *s);
 
+/* Lists joined by ':', as LD_LIBRARY_PATH has them: each element once. */
+bool str_list_has(const char *joined, const char *element, size_t n);
+void str_list_add(struct str *joined, const char *element);
+void str_list_addn(struct str *joined, const char *element, size_t n);
+
 /* Plain helpers on C strings. */
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);

@@ -111,27 +111,6 @@ static void tell_missing(const struct judgement *j, struct finding *f, const str
     str_done(&searched);
 }
 
-static bool joined_has(const char *joined, const char *dir)
-{
-    size_t n = strlen(dir);
-    for (const char *p = joined; *p;) {
-        size_t len = strcspn(p, ":");
-        if (len == n && memcmp(p, dir, n) == 0)
-            return true;
-        p += len + (p[len] == ':');
-    }
-    return false;
-}
-
-static void join_dir(struct str *dirs, const char *dir)
-{
-    if (joined_has(str_get(dirs), dir))
-        return;
-    if (dirs->len)
-        str_addc(dirs, ':');
-    str_add(dirs, dir);
-}
-
 /* How the loader comes to reach them once they are there: the least intrusive way that this release
  * has. */
 static void want_reach(const struct judgement *j, struct finding *f, const char *dirs,
@@ -221,8 +200,8 @@ static size_t want_wheels(const struct judgement *j, struct finding *f,
         if (!row)
             continue;
         const char *package = j->env ? row->package : apt_name(j, row->package);
-        if (!joined_has(str_get(&seen), package)) {
-            join_dir(&seen, package);
+        if (!str_list_has(str_get(&seen), package, strlen(package))) {
+            str_list_add(&seen, package);
             char spec[96];
             bool pip = str_eq(manager, "pip") &&
                        kb_soname_spec(row->soname, j->cuda_major, j->cc, spec, sizeof(spec));
@@ -239,7 +218,7 @@ static size_t want_wheels(const struct judgement *j, struct finding *f,
             made++;
         }
         if (row->folder && j->env)
-            join_dir(dirs, path_join(&j->out->arena, site_of(j), row->folder));
+            str_list_add(dirs, path_join(&j->out->arena, site_of(j), row->folder));
     }
     str_done(&seen);
     return made;
@@ -251,7 +230,7 @@ static void want_installed(const struct judgement *j, struct finding *f,
     struct str dirs = { 0 };
     if (j->env)
         for (size_t i = 0; i < j->env->n_nvidia_dirs; i++)
-            join_dir(&dirs, j->env->nvidia_dirs[i]);
+            str_list_add(&dirs, j->env->nvidia_dirs[i]);
     bool conda = j->env && str_eq(j->env->installer, "conda"), cudnn = false;
     for (size_t i = 0; i < n; i++)
         cudnn |= kb_soname_family(lacking[i]->name) == KB_FAMILY_CUDNN;
@@ -295,12 +274,12 @@ static void want_searched(const struct judgement *j, struct finding *f,
     for (size_t i = 0; i < n; i++) {
         const struct lib_copy *c = judge_copy_of(j, lacking[i]->name, j->cuda_major);
         if (c)
-            join_dir(&dirs, path_dir(&j->out->arena, c->path));
+            str_list_add(&dirs, path_dir(&j->out->arena, c->path));
     }
     for (size_t i = 0; i < try->n_needs; i++) {
         const struct lib_copy *c = right_copy(j, &try->needs[i]);
         if (c)
-            join_dir(&dirs, path_dir(&j->out->arena, c->path));
+            str_list_add(&dirs, path_dir(&j->out->arena, c->path));
     }
     want_reach(j, f, str_get(&dirs), false);
     str_done(&dirs);
@@ -458,7 +437,8 @@ void judge_cudnn_twins(const struct judgement *j)
 static bool on_library_path(const struct judgement *j, const char *path)
 {
     const char *paths = place_getenv(j->s->place, "LD_LIBRARY_PATH");
-    return paths && joined_has(paths, path_dir(&j->out->arena, path));
+    const char *dir = path_dir(&j->out->arena, path);
+    return paths && str_list_has(paths, dir, strlen(dir));
 }
 
 /* Where the import itself fails the loader comes no further; what the provider needs is known of

@@ -283,27 +283,13 @@ struct reach {
     const struct finding *told; /* the finding whose fix says it */
 };
 
-static bool has_dir(const char *joined, const char *dir, size_t n)
-{
-    for (const char *p = joined; *p;) {
-        size_t len = strcspn(p, ":");
-        if (len == n && memcmp(p, dir, n) == 0)
-            return true;
-        p += len + (p[len] == ':');
-    }
-    return false;
-}
-
 static void reach_dirs(struct reach *r, const char *joined, const char *except)
 {
     for (const char *p = joined; *p;) {
         size_t len = strcspn(p, ":");
         bool left_out = except && str_starts(p, except);
-        if (len && !left_out && !has_dir(str_get(&r->dirs), p, len)) {
-            if (r->dirs.len)
-                str_addc(&r->dirs, ':');
-            str_addn(&r->dirs, p, len);
-        }
+        if (len && !left_out)
+            str_list_addn(&r->dirs, p, len);
         p += len + (p[len] == ':');
     }
 }
