@@ -37,15 +37,19 @@ static const char *too_much(const char *text, size_t len)
     return NULL;
 }
 
+void jsonr_seed(void)
+{
+    size_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
+        json_object_seed(seed);
+}
+
 int jsonr_parse(const char *text, size_t len, json_t **ret, struct err *e)
 {
     const char *limit = too_much(text, len);
     if (limit)
         return err_set(e, ERR_FORMAT, "JSON refused: %s", limit);
-    /* jansson's own way to a seed opens /dev/urandom */
-    size_t seed = 0;
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == (ssize_t)sizeof(seed))
-        json_object_seed(seed);
+    jsonr_seed();
     json_error_t why;
     json_t *j = json_loadb(text, len, 0, &why);
     if (!j)

@@ -18,6 +18,10 @@ int jsonr_parse(const char *text, size_t len, json_t **ret, struct err *e);
 /* Of a regular file of at most max_bytes; also ERR_READ and ERR_LIMIT as io_read_file. */
 int jsonr_read_file(const char *path, size_t max_bytes, json_t **ret, struct err *e);
 
+/* Before the first object is made, by whoever makes one: jansson's own way to a seed opens
+ * /dev/urandom. */
+void jsonr_seed(void);
+
 /* from may be NULL or no object. Results are borrowed. */
 const char *jsonr_str(const json_t *from, const char *key); /* NULL unless a string */
 int64_t jsonr_int(const json_t *from, const char *key, int64_t otherwise);
